@@ -1,0 +1,1 @@
+"""Advisors: what happens around a model call, one file each."""

@@ -1,0 +1,1 @@
+"""Words of a conversation: messages, prompts, requests and responses."""

@@ -1,0 +1,115 @@
+"""What travels through the advisor chain, and what comes back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, cast
+
+from gateway.chat.messages import AssistantMessage, ToolCall, ToolResponse
+from gateway.chat.prompt import Prompt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the provider counts them; over several rounds they are summed. `details` keeps the rest."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            details=_sum_details(self.details, other.details),
+        )
+
+
+def _sum_details(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
+    """Counters summed at every depth; a counter that only one side has stays as it is."""
+    total = dict(left)
+    for name, value in right.items():
+        known = total.get(name)
+        if isinstance(known, Mapping) and isinstance(value, Mapping):
+            total[name] = _sum_details(cast("Mapping[str, Any]", known), cast("Mapping[str, Any]", value))
+        elif isinstance(known, int | float) and isinstance(value, int | float):
+            total[name] = known + value
+        else:
+            total[name] = value
+    return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatClientRequest:
+    """A prompt and the context of one run; advisors change it by copying."""
+
+    prompt: Prompt
+    context: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Values advisors hand to each other within one run; never sent to the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatResponse:
+    """One answer of a model."""
+
+    message: AssistantMessage
+    finish_reason: str = "stop"
+    usage: Usage | None = None
+    id: str = ""
+    model: str = ""
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The provider's own body, where there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatClientResponse:
+    """The end of a run: the model's answer and what the loop did to get it."""
+
+    response: ChatResponse
+    context: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+# Events of a stream. A run's stream is any number of these, ending with one RunFinished.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundFinished:
+    """A model message is complete; its calls, if any, may now be run."""
+
+    response: ChatResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallStarted:
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallFinished:
+    call: ToolCall
+    response: ToolResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished:
+    """The end of a run; always the last event."""
+
+    response: ChatClientResponse
+
+
+ModelEvent: TypeAlias = TextDelta | ReasoningDelta | RoundFinished
+"""What a model's stream yields: deltas, then exactly one RoundFinished."""
+
+RunEvent: TypeAlias = ModelEvent | ToolCallStarted | ToolCallFinished | RunFinished
+
+StopReason = Literal["answer", "client_tools", "max_rounds", "return_direct", "loop"]
+"""Why a run ended; kept in the response context under `stop_reason`."""

@@ -1,0 +1,1 @@
+"""Chat models: one file each, behind the `ChatModel` Protocol of `base`."""

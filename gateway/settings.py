@@ -1,0 +1,78 @@
+"""What the gateway can be told, read once at the composition root and passed in."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gateway.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolLoopSettings:
+    """Bounds of one run of the tool loop."""
+
+    max_rounds: int = 10
+    """Rounds in which tools run; one more wish for tools ends the run with a normal answer that says so."""
+    max_results: int = 5
+    """The operator's cap on tools per search; a model may ask for fewer."""
+    tool_timeout_seconds: float = 30.0
+    max_concurrent_calls: int = 8
+    """Calls of one round that run at the same time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySettings:
+    """Where the gateway listens, which model it talks to, and how far a run may go."""
+
+    host: str = "127.0.0.1"
+    """TOOLSCOUT_HOST."""
+    port: int = 8080
+    """TOOLSCOUT_PORT."""
+    api_key: str | None = None
+    """TOOLSCOUT_API_KEY: what callers must send as a bearer token; needed to listen beyond loopback."""
+    upstream_url: str | None = None
+    """TOOLSCOUT_UPSTREAM_URL: an OpenAI-compatible endpoint, `https://host/v1`; without it a scripted model answers."""
+    upstream_key: str | None = None
+    """TOOLSCOUT_UPSTREAM_KEY."""
+    upstream_model: str = ""
+    """TOOLSCOUT_UPSTREAM_MODEL: used where a request names no model."""
+    upstream_timeout_seconds: float = 120.0
+    """TOOLSCOUT_UPSTREAM_TIMEOUT: how long to wait for the next byte of the model."""
+    loop: ToolLoopSettings = field(default_factory=ToolLoopSettings)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> "GatewaySettings":
+        """Read the settings from environment variables (this process's own by default).
+
+        Raises: ConfigurationError for a value that is not of its kind.
+        """
+        env = os.environ if environment is None else environment
+        return cls(
+            host=env.get("TOOLSCOUT_HOST") or "127.0.0.1",
+            port=_whole_number(env, "TOOLSCOUT_PORT", 8080, low=0, high=65535),
+            api_key=env.get("TOOLSCOUT_API_KEY") or None,
+            upstream_url=(env.get("TOOLSCOUT_UPSTREAM_URL") or "").rstrip("/") or None,
+            upstream_key=env.get("TOOLSCOUT_UPSTREAM_KEY") or None,
+            upstream_model=env.get("TOOLSCOUT_UPSTREAM_MODEL") or "",
+            upstream_timeout_seconds=float(_whole_number(env, "TOOLSCOUT_UPSTREAM_TIMEOUT", 120, low=1, high=3600)),
+            loop=ToolLoopSettings(
+                max_rounds=_whole_number(env, "TOOLSCOUT_MAX_ROUNDS", 10, low=1, high=100),
+                max_results=_whole_number(env, "TOOLSCOUT_MAX_RESULTS", 5, low=1, high=20),
+                tool_timeout_seconds=float(_whole_number(env, "TOOLSCOUT_TOOL_TIMEOUT", 30, low=1, high=3600)),
+            ),
+        )
+
+
+def _whole_number(env: Mapping[str, str], name: str, default: int, *, low: int, high: int) -> int:
+    text = env.get(name)
+    if not text:
+        return default
+    try:
+        number = int(text)
+    except ValueError:
+        raise ConfigurationError(
+            f"{name}={text!r} is not a whole number; set it to {low}..{high}, or unset it"
+        ) from None
+    if not low <= number <= high:
+        raise ConfigurationError(f"{name}={number} is out of range; set it to {low}..{high}, or unset it")
+    return number

@@ -1,0 +1,33 @@
+"""A tool that the loop can show to a model and, if it is ours to run, run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gateway.chat.messages import Content
+from gateway.chat.prompt import ToolSpec
+from gateway.tools.context import ToolContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolMetadata:
+    """How the loop treats a tool."""
+
+    return_direct: bool = False
+    """Its result is the run's answer, if every tool of the round says so."""
+    runs_here: bool = True
+    """False: the call belongs to the caller, and is returned to it."""
+
+
+class ToolCallback(Protocol):
+    """One tool: what the model sees, how the loop treats it, and how to run it."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def metadata(self) -> ToolMetadata: ...
+
+    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> Content:
+        """Run it; the result as the model reads it. Raises: ToolError."""
+        ...

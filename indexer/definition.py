@@ -1,0 +1,160 @@
+"""The tool definition: the value that everything else indexes, ranks and hands out."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+JsonObject: TypeAlias = Mapping[str, Any]
+"""A parsed JSON object, never changed in place."""
+
+ExecutorKind = Literal["client", "mcp", "python", "simulated", "http"]
+TrustTier = Literal["trusted", "verified", "community", "untrusted"]
+
+DEFAULT_TENANT: Final = "default"
+DEFAULT_NAMESPACE: Final = "default"
+EMPTY_SCHEMA: Final[JsonObject] = {"type": "object", "properties": {}}
+
+_POINT_NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "toolscout:tool")
+
+
+class ToolKey(NamedTuple):
+    """What makes a tool one and the same across restarts, gateways and re-registrations."""
+
+    tenant: str
+    namespace: str
+    name: str
+
+    @property
+    def point_id(self) -> uuid.UUID:
+        """UUID5 of the key: a restart or a second gateway never doubles a point."""
+        return uuid.uuid5(_POINT_NAMESPACE, json.dumps(list(self), ensure_ascii=False))
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.tenant == DEFAULT_TENANT else "/".join(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnnotations:
+    """Hints of the publisher about what a tool does; untrusted, as in MCP. None: not said."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolExecutor:
+    """Who runs a tool: the caller (`client`), or the gateway through one of its adapters."""
+
+    kind: ExecutorKind = "client"
+    config: JsonObject = field(default_factory=dict[str, Any])
+    """What the adapter needs: the source name of an MCP tool, the service and operation of a simulated one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolDefinition:
+    """A tool as its owner registered it; equal definitions have equal content hashes."""
+
+    name: str
+    namespace: str = DEFAULT_NAMESPACE
+    tenant: str = DEFAULT_TENANT
+    title: str = ""
+    description: str = ""
+    input_schema: JsonObject = field(default_factory=lambda: EMPTY_SCHEMA)
+    output_schema: JsonObject | None = None
+    tags: tuple[str, ...] = ()
+    example_queries: tuple[str, ...] = ()
+    publisher: str = ""
+    trust: TrustTier = "community"
+    annotations: ToolAnnotations = field(default_factory=ToolAnnotations)
+    executor: ToolExecutor = field(default_factory=ToolExecutor)
+    return_direct: bool = False
+    pinned: bool = False
+    version: str = ""
+
+    @property
+    def key(self) -> ToolKey:
+        return ToolKey(self.tenant, self.namespace, self.name)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 (first 32 hex digits) of the canonical record: changes exactly when something does."""
+        canonical = json.dumps(definition_to_record(self), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def definition_to_record(definition: ToolDefinition) -> dict[str, Any]:
+    """The JSON form of a definition, defaults left out; `definition_from_record` is its inverse."""
+    annotations = definition.annotations
+    record: dict[str, Any] = {
+        "name": definition.name,
+        "namespace": definition.namespace,
+        "tenant": definition.tenant,
+        "title": definition.title,
+        "description": definition.description,
+        "input_schema": definition.input_schema,
+        "output_schema": definition.output_schema,
+        "tags": list(definition.tags),
+        "example_queries": list(definition.example_queries),
+        "publisher": definition.publisher,
+        "trust": definition.trust,
+        "annotations": {
+            hint: value
+            for hint, value in (
+                ("read_only", annotations.read_only),
+                ("destructive", annotations.destructive),
+                ("idempotent", annotations.idempotent),
+                ("open_world", annotations.open_world),
+            )
+            if value is not None
+        },
+        "executor": _executor_record(definition.executor),
+        "return_direct": definition.return_direct,
+        "pinned": definition.pinned,
+        "version": definition.version,
+    }
+    always = {"name", "namespace", "tenant", "description", "input_schema"}
+    return {name: value for name, value in record.items() if name in always or value not in _LEFT_OUT.get(name, ())}
+
+
+def _executor_record(executor: ToolExecutor) -> dict[str, Any]:
+    return {"kind": executor.kind, "config": dict(executor.config)} if executor != ToolExecutor() else {}
+
+
+_LEFT_OUT: Final[dict[str, tuple[Any, ...]]] = {
+    "title": ("",),
+    "output_schema": (None,),
+    "tags": ([],),
+    "example_queries": ([],),
+    "publisher": ("",),
+    "trust": ("community",),
+    "annotations": ({},),
+    "executor": ({},),
+    "return_direct": (False,),
+    "pinned": (False,),
+    "version": ("",),
+}
+
+
+def definition_from_record(record: JsonObject) -> ToolDefinition:
+    """Read back what `definition_to_record` wrote; trusts its input (new input goes through `validation`)."""
+    plain = {
+        name: record[name]
+        for name in (
+            "name", "namespace", "tenant", "title", "description", "input_schema", "output_schema",
+            "publisher", "trust", "return_direct", "pinned", "version",
+        )
+        if name in record
+    }  # fmt: skip
+    return ToolDefinition(
+        **plain,
+        tags=tuple(record.get("tags", ())),
+        example_queries=tuple(record.get("example_queries", ())),
+        annotations=ToolAnnotations(**record.get("annotations", {})),
+        executor=ToolExecutor(**record["executor"]) if record.get("executor") else ToolExecutor(),
+    )

@@ -1,0 +1,1 @@
+"""Encoders: one file each, behind the `Embedder` Protocol of `base`."""

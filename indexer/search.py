@@ -1,0 +1,123 @@
+"""What is asked of the index and what it answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from indexer.definition import DEFAULT_TENANT, ToolDefinition, ToolKey, TrustTier
+
+Degradation = Literal["none", "lexical", "exact"]
+"""How far a search fell back: dense and lexical, lexical only, exact names only."""
+
+EmptyReason = Literal["", "catalog_empty", "nothing_in_scope", "no_match", "all_already_found"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchScope:
+    """The view of the catalog a caller has: applied inside the engine and checked again after it."""
+
+    tenant: str = DEFAULT_TENANT
+    namespaces: frozenset[str] | None = None
+    """Only these namespaces; None: all of them. An empty set sees nothing."""
+    tags: frozenset[str] = frozenset()
+    """A tool must carry every one of these."""
+    trust: frozenset[TrustTier] | None = None
+    """Only these trust tiers; None: all of them."""
+    tools: frozenset[ToolKey] | None = None
+    """An allow-list of tools; None: no list. An empty set sees nothing."""
+
+    def admits(self, definition: ToolDefinition) -> bool:
+        """Whether a definition lies within this view."""
+        return (
+            definition.tenant == self.tenant
+            and (self.namespaces is None or definition.namespace in self.namespaces)
+            and self.tags.issubset(definition.tags)
+            and (self.trust is None or definition.trust in self.trust)
+            and (self.tools is None or definition.key in self.tools)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSearchRequest:
+    """One search, of one or several needs."""
+
+    queries: tuple[str, ...]
+    """One to five needs; the places are shared among them."""
+    max_results: int = 5
+    scope: SearchScope = field(default_factory=SearchScope)
+    already_found: frozenset[ToolKey] = frozenset()
+    """Tools the caller has: undiscovered matches come first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReference:
+    """One found tool and why it was found."""
+
+    definition: ToolDefinition
+    alias: str
+    """The model-facing name: 1 to 64 of `[A-Za-z0-9_-]`."""
+    score: float
+    """Between 0 and 1; 1 is an exact name."""
+    reasons: tuple[str, ...]
+    """For people: 'exact name', 'words: refund, order', 'meaning: 0.62'."""
+    query: str
+    """The need that this tool was found for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSearchResponse:
+    """The answer to a search; when it is empty it says why."""
+
+    results: tuple[ToolReference, ...]
+    catalog_revision: int
+    degraded: Degradation = "none"
+    stale: bool = False
+    """The store cannot be reached: the answer comes from the last snapshot."""
+    empty_reason: EmptyReason = ""
+    namespaces: tuple[str, ...] = ()
+    """Namespaces worth trying, when the answer is empty."""
+    took_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectedTool:
+    """A definition that was not taken, or was taken into quarantine."""
+
+    place: str
+    """Where it stands: 'line 7', 'tools[3]', 'default/get_weather'."""
+    tool: str
+    field: str
+    reason: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrationReport:
+    """What a registration did; nothing that came in is left unsaid."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    quarantined: tuple[RejectedTool, ...] = ()
+    """Kept with their reason, visible to their owner, never found by a search."""
+    refused: tuple[RejectedTool, ...] = ()
+    """Not kept: they cannot even be named."""
+    catalog_revision: int = 0
+    seconds: float = 0.0
+
+    @property
+    def total(self) -> int:
+        return self.added + self.changed + self.unchanged + len(self.quarantined) + len(self.refused)
+
+
+def merge_reports(reports: Sequence[RegistrationReport]) -> RegistrationReport:
+    """The sum of several reports, of batches of one run say."""
+    return RegistrationReport(
+        added=sum(report.added for report in reports),
+        changed=sum(report.changed for report in reports),
+        unchanged=sum(report.unchanged for report in reports),
+        quarantined=tuple(entry for report in reports for entry in report.quarantined),
+        refused=tuple(entry for report in reports for entry in report.refused),
+        catalog_revision=max((report.catalog_revision for report in reports), default=0),
+        seconds=sum(report.seconds for report in reports),
+    )

@@ -1,0 +1,1 @@
+"""Durable catalogs: one file an engine, behind the `ToolStore` Protocol of `base`."""
