@@ -1,0 +1,219 @@
+"""Qdrant embedded in this process: a directory of its own, no server to start."""
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
+from uuid import UUID
+
+import orjson
+
+from indexer.errors import DimensionMismatchError, StoreError, StoreLockedError
+from indexer.stores.base import StoredTool
+from indexer.stores.payload import DENSE, KEYWORD_FIELDS, payload_of, require_dimensions, tool_of
+
+if TYPE_CHECKING:
+    import qdrant_edge
+
+_Result = TypeVar("_Result")
+
+_FORMAT: Final = 1
+_SHARD: Final = "shard"
+_DESCRIPTION: Final = "store.json"
+_OWNER: Final = "owner.json"
+
+
+class _DamagedStoreError(StoreError):
+    """The engine failed for another reason than its lock."""
+
+
+def stored_dimensions(path: Path) -> int | None:
+    """The width of the vectors in the store at `path`, None where there is no store. Raises: StoreError."""
+    try:
+        description = orjson.loads((path / _DESCRIPTION).read_bytes())
+        if description["format"] != _FORMAT:
+            raise StoreError(
+                f"The store at {path} has format {description['format']}, this program reads format {_FORMAT}. "
+                "Use the version that wrote it, or index into another home."
+            )
+        return int(description["dimensions"])
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StoreError(f"Cannot read the store at {path}: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path / _DESCRIPTION} is damaged ({error}). Restore it from a backup.") from error
+
+
+@final
+class EdgeToolStore:
+    """A `ToolStore` in a `qdrant_edge` shard.
+
+    The engine appends each `upsert` to its write-ahead log as one record before it answers: what was acknowledged
+    survives a killed process whole, and a power cut once `flush` has returned. One process owns the directory.
+    The engine holds the interpreter lock for the length of a call.
+    """
+
+    kind = "edge"
+
+    def __init__(self, path: Path, dimensions: int) -> None:
+        """Open the store at `path`, or make one for vectors of `dimensions`.
+
+        Raises: StoreLockedError, DimensionMismatchError, StoreError.
+        """
+        import qdrant_edge
+
+        self._edge = qdrant_edge
+        self._path = path
+        self._dimensions = dimensions
+        existing = stored_dimensions(path)
+        if existing is not None and existing != dimensions:
+            raise DimensionMismatchError(expected=existing, got=dimensions, where=f"store at {path}")
+        self._shard: qdrant_edge.EdgeShard | None = self._create() if existing is None else self._load()
+        self._note_owner()
+
+    def _config(self) -> "qdrant_edge.EdgeConfig":
+        # Dot product of unit vectors is their cosine, and keeps the stored floats bit for bit as they came.
+        vectors = self._edge.EdgeVectorParams(size=self._dimensions, distance=self._edge.Distance.Dot)
+        return self._edge.EdgeConfig(vectors={DENSE: vectors})
+
+    def _create(self) -> "qdrant_edge.EdgeShard":
+        edge = self._edge
+        # Without its description the shard is what a process left that was killed while making it: nothing in it
+        # was ever acknowledged. A living maker holds the lock, and is told apart by it.
+        shard_path = self._path / _SHARD
+        if shard_path.exists():
+            with contextlib.suppress(_DamagedStoreError):
+                self._guard(lambda: edge.EdgeShard.load(str(shard_path)).close())
+            shutil.rmtree(shard_path)
+        try:
+            shard_path.mkdir(parents=True)
+        except OSError as error:
+            raise StoreError(f"Cannot make the store at {self._path}: {error.strerror}.") from error
+        shard = self._guard(lambda: edge.EdgeShard.create(str(shard_path), self._config()))
+        fields: dict[str, Any] = {
+            "revision": edge.IntegerIndexParams(lookup=False, range=True),
+            "tenant": edge.KeywordIndexParams(is_tenant=True),
+            **dict.fromkeys(KEYWORD_FIELDS, edge.PayloadSchemaType.Keyword),
+        }
+        for name, schema in fields.items():
+            shard.update(edge.UpdateOperation.create_field_index(name, schema))
+        shard.flush()
+        _write(self._path / _DESCRIPTION, {"format": _FORMAT, "dimensions": self._dimensions})
+        return shard
+
+    def _load(self) -> "qdrant_edge.EdgeShard":
+        return self._guard(lambda: self._edge.EdgeShard.load(str(self._path / _SHARD)))
+
+    def _guard(self, call: Callable[[], _Result]) -> _Result:
+        """Run a call of the engine. Raises: StoreLockedError, StoreError."""
+        try:
+            return call()
+        except Exception as error:
+            # The engine raises plain `Exception` for everything: its errors are told apart by their text, here only.
+            text = str(error)
+            if "WouldBlock" in text:
+                raise StoreLockedError(
+                    f"The catalog at {self._path} is in use by {_owner(self._path)}. "
+                    "Stop it, talk to it instead of opening the catalog, or use another TOOLSCOUT_HOME."
+                ) from error
+            raise _DamagedStoreError(
+                f"The embedded Qdrant store at {self._path} failed: {text}. "
+                "If it stays so, move the directory away and index again."
+            ) from error
+
+    def _note_owner(self) -> None:
+        _write(self._path / _OWNER, {"pid": os.getpid(), "command": " ".join(sys.argv)[:200]})
+
+    @property
+    def _open_shard(self) -> "qdrant_edge.EdgeShard":
+        if self._shard is None:
+            raise StoreError(f"The store at {self._path} is closed.")
+        return self._shard
+
+    def upsert(self, tools: Sequence[StoredTool]) -> None:
+        if not tools:
+            return
+        edge, shard = self._edge, self._open_shard
+        points: list[qdrant_edge.Point] = []
+        for tool in tools:
+            require_dimensions(tool, self._dimensions, where=f"store at {self._path}")
+            vector: Any = {} if tool.vector is None else {DENSE: tool.vector}
+            points.append(edge.Point(tool.point_id, vector, payload_of(tool)))
+        self._guard(lambda: shard.update(edge.UpdateOperation.upsert_points(points)))
+
+    def fetch(self, point_ids: Sequence[UUID]) -> dict[UUID, StoredTool]:
+        if not point_ids:
+            return {}
+        shard = self._open_shard
+        records: list[qdrant_edge.Record] = self._guard(lambda: shard.retrieve(list(point_ids), True, False))
+        return {_uuid(record.id): tool_of(record.payload, None) for record in records}
+
+    def scan(self, *, after_revision: int = 0, batch_size: int = 1024) -> Iterator[list[StoredTool]]:
+        while True:
+            records = self._page(after_revision, batch_size)
+            if not records:
+                return
+            tools = [tool_of(record.payload, record.vector) for record in records]
+            after_revision = tools[-1].revision
+            yield tools
+
+    def _page(self, after_revision: int, limit: int) -> "list[qdrant_edge.Record]":
+        edge, shard = self._edge, self._open_shard
+        later = edge.FieldCondition("revision", range=edge.RangeFloat(gt=after_revision))
+        request = edge.ScrollRequest(
+            limit=limit,
+            filter=edge.Filter(must=[later]),
+            with_payload=True,
+            with_vector=True,
+            order_by=edge.OrderBy("revision", direction=edge.Direction.Asc),
+        )
+        return self._guard(lambda: shard.scroll(request))[0]
+
+    def last_revision(self) -> int:
+        edge, shard = self._edge, self._open_shard
+        request = edge.ScrollRequest(
+            limit=1,
+            with_payload=["revision"],
+            with_vector=False,
+            order_by=edge.OrderBy("revision", direction=edge.Direction.Desc),
+        )
+        records: list[qdrant_edge.Record] = self._guard(lambda: shard.scroll(request))[0]
+        return int((records[0].payload or {})["revision"]) if records else 0
+
+    def count(self) -> int:
+        edge, shard = self._edge, self._open_shard
+        active = edge.FieldCondition("status", match=edge.MatchValue("active"))
+        return self._guard(lambda: shard.count(edge.CountRequest(exact=True, filter=edge.Filter(must=[active]))))
+
+    def flush(self) -> None:
+        self._guard(self._open_shard.flush)
+
+    def close(self) -> None:
+        if self._shard is None:
+            return
+        shard, self._shard = self._shard, None
+        (self._path / _OWNER).unlink(missing_ok=True)
+        self._guard(shard.close)
+
+
+def _uuid(point_id: object) -> UUID:
+    return point_id if isinstance(point_id, UUID) else UUID(str(point_id))
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    """Replace a small file whole."""
+    scratch = path.with_suffix(".tmp")
+    scratch.write_bytes(orjson.dumps(content))
+    scratch.replace(path)
+
+
+def _owner(path: Path) -> str:
+    try:
+        owner = orjson.loads((path / _OWNER).read_bytes())
+        return f"process {owner['pid']} ({owner['command']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process, probably `toolscout serve` or a running `toolscout index`"

@@ -1,0 +1,89 @@
+"""How a tool lies in a Qdrant point: the same payload for the embedded engine and for a server."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from indexer.definition import ToolDefinition, definition_from_record, definition_to_record
+from indexer.errors import DimensionMismatchError, StoreError
+from indexer.stores.base import StoredTool
+
+DENSE: Final = "dense"
+"""The named vector that holds the embedding."""
+KEYWORD_FIELDS: Final = ("namespace", "tags", "status", "trust")
+"""Payload fields with a keyword index; `tenant` has its own kind and `revision` is an integer range."""
+
+
+def encode_definition(definition: ToolDefinition) -> bytes:
+    """The definition as compact JSON (UTF-8), keys sorted."""
+    record = definition_to_record(definition)
+    try:
+        return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        # orjson takes neither integers past 64 bits nor lone surrogates; both occur in schemas people publish.
+        return json.dumps(record, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+def decode_definition(encoded: bytes | str) -> ToolDefinition:
+    """Read back what `encode_definition` wrote. Raises: StoreError."""
+    try:
+        try:
+            record: dict[str, Any] = orjson.loads(encoded)
+        except orjson.JSONDecodeError:
+            # Escaped lone surrogates are legal for the standard library only.
+            record = json.loads(encoded)
+        return definition_from_record(record)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"A stored tool definition cannot be read ({error}). Re-register the tool.") from error
+
+
+def payload_of(tool: StoredTool) -> dict[str, Any]:
+    """The point's payload; everything a filter needs stands outside the definition."""
+    definition = tool.definition
+    return {
+        "tenant": definition.tenant,
+        "namespace": definition.namespace,
+        "tags": list(definition.tags),
+        "trust": definition.trust,
+        "status": tool.status,
+        "reason": tool.reason,
+        "revision": tool.revision,
+        "content_hash": tool.content_hash,
+        "encoder_id": tool.encoder_id,
+        "definition": encode_definition(definition).decode("utf-8"),
+    }
+
+
+def tool_of(payload: Mapping[str, Any] | None, vector: object) -> StoredTool:
+    """Read a point back; `vector` is what the engine returned for it. Raises: StoreError."""
+    try:
+        if payload is None:
+            raise KeyError("payload")
+        return StoredTool(
+            definition=decode_definition(payload["definition"]),
+            content_hash=payload["content_hash"],
+            revision=int(payload["revision"]),
+            status=payload["status"],
+            reason=payload.get("reason", ""),
+            encoder_id=payload.get("encoder_id", ""),
+            vector=_dense(vector),
+        )
+    except KeyError as error:
+        raise StoreError(f"A stored point lacks {error}: it was not written by this program.") from error
+
+
+def _dense(vector: object) -> npt.NDArray[np.float32] | None:
+    if not isinstance(vector, dict):
+        return None
+    values = cast(dict[str, object], vector).get(DENSE)
+    return None if values is None else np.asarray(values, dtype=np.float32)
+
+
+def require_dimensions(tool: StoredTool, dimensions: int, *, where: str) -> None:
+    """Refuse a vector of another width than the collection's. Raises: DimensionMismatchError."""
+    if tool.vector is not None and tool.vector.shape != (dimensions,):
+        raise DimensionMismatchError(expected=dimensions, got=tool.vector.size, where=f"{where}, tool {tool.key}")

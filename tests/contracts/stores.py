@@ -1,0 +1,75 @@
+"""The stores under contract: how each is opened, and opened again over the same data."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.definition import ToolDefinition
+from indexer.stores.base import StoredTool, ToolStatus, ToolStore
+from indexer.stores.edge import EdgeToolStore
+from indexer.stores.memory import MemoryToolStore
+from indexer.stores.qdrant import QdrantToolStore
+
+DIMENSIONS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class StoreHouse:
+    """One place that keeps a store's data; `open` gives a store over it, again and again."""
+
+    name: str
+    open: Callable[[], ToolStore]
+
+
+def memory_house(folder: Path) -> StoreHouse:
+    store = MemoryToolStore(DIMENSIONS)
+    return StoreHouse("memory", store.reopen)
+
+
+def edge_house(folder: Path) -> StoreHouse:
+    return StoreHouse("edge", lambda: EdgeToolStore(folder / "edge", DIMENSIONS))
+
+
+def qdrant_house(folder: Path) -> StoreHouse:
+    from qdrant_client import QdrantClient
+
+    def open_store() -> ToolStore:
+        client = QdrantClient(path=str(folder / "qdrant"))
+        return QdrantToolStore(client, "tools", DIMENSIONS, payload_indexes=False)
+
+    return StoreHouse("qdrant", open_store)
+
+
+HOUSES: Final = (memory_house, edge_house, qdrant_house)
+
+
+def unit(seed: int) -> npt.NDArray[np.float32]:
+    vector = np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def stored(
+    name: str,
+    revision: int,
+    *,
+    status: ToolStatus = "active",
+    namespace: str = "shop",
+    tenant: str = "default",
+    description: str = "Refund an order.",
+) -> StoredTool:
+    definition = ToolDefinition(
+        name=name, namespace=namespace, tenant=tenant, description=description, tags=("orders", "money")
+    )
+    return StoredTool(
+        definition=definition,
+        content_hash=definition.content_hash,
+        revision=revision,
+        status=status,
+        reason="input_schema: not an object" if status == "quarantined" else "",
+        encoder_id="unit-16",
+        vector=unit(revision) if status == "active" else None,
+    )

@@ -1,0 +1,101 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from indexer.errors import DimensionMismatchError, StoreError, StoreLockedError
+from indexer.stores.edge import EdgeToolStore, stored_dimensions
+from tests.contracts.stores import stored
+
+
+def test_a_second_owner_is_told_who_has_the_store(tmp_path: Path) -> None:
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    command = (
+        "import sys; from pathlib import Path\n"
+        "from indexer.stores.edge import EdgeToolStore\n"
+        "from indexer.errors import StoreLockedError\n"
+        "try: EdgeToolStore(Path(sys.argv[1]), 16)\n"
+        "except StoreLockedError as error: sys.stdout.write(str(error))\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", command, str(tmp_path / "edge")], capture_output=True, text=True, check=True
+    )
+    assert "in use by process" in answer.stdout
+    assert "TOOLSCOUT_HOME" in answer.stdout
+    assert "WouldBlock" not in answer.stdout
+    store.close()
+
+
+def test_a_lock_without_an_owner_note_still_explains_itself(tmp_path: Path) -> None:
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    (tmp_path / "edge" / "owner.json").unlink()
+    with pytest.raises(StoreLockedError, match="toolscout serve"):
+        EdgeToolStore(tmp_path / "edge", 16)
+    store.close()
+
+
+def test_another_width_is_a_clear_error(tmp_path: Path) -> None:
+    EdgeToolStore(tmp_path / "edge", 16).close()
+    with pytest.raises(DimensionMismatchError, match="expected vectors of 16 dimensions, got 32"):
+        EdgeToolStore(tmp_path / "edge", 32)
+    assert stored_dimensions(tmp_path / "edge") == 16
+    assert stored_dimensions(tmp_path / "none") is None
+
+
+def test_what_a_killed_maker_left_is_made_anew(tmp_path: Path) -> None:
+    EdgeToolStore(tmp_path / "edge", 16).close()
+    (tmp_path / "edge" / "store.json").unlink()
+    (tmp_path / "edge" / "shard" / "edge_config.json").write_text("{")
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    store.upsert([stored("a", 1)])
+    assert store.count() == 1
+    store.close()
+
+
+def test_a_store_that_is_being_made_by_a_living_process_is_not_swept_away(tmp_path: Path) -> None:
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    (tmp_path / "edge" / "store.json").unlink()
+    with pytest.raises(StoreLockedError):
+        EdgeToolStore(tmp_path / "edge", 16)
+    store.upsert([stored("a", 1)])
+    assert store.count() == 1
+    store.close()
+
+
+def test_a_damaged_shard_is_a_store_error_that_says_where(tmp_path: Path) -> None:
+    EdgeToolStore(tmp_path / "edge", 16).close()
+    (tmp_path / "edge" / "shard" / "edge_config.json").write_text("{")
+    with pytest.raises(StoreError, match=r"edge failed: .*edge_config\.json") as caught:
+        EdgeToolStore(tmp_path / "edge", 16)
+    assert not isinstance(caught.value, StoreLockedError)
+
+
+def test_a_damaged_description_is_a_store_error(tmp_path: Path) -> None:
+    EdgeToolStore(tmp_path / "edge", 16).close()
+    (tmp_path / "edge" / "store.json").write_text("{")
+    with pytest.raises(StoreError, match="is damaged"):
+        EdgeToolStore(tmp_path / "edge", 16)
+
+
+def test_a_store_of_a_later_format_is_left_alone(tmp_path: Path) -> None:
+    EdgeToolStore(tmp_path / "edge", 16).close()
+    (tmp_path / "edge" / "store.json").write_bytes(orjson.dumps({"format": 99, "dimensions": 16}))
+    with pytest.raises(StoreError, match="format 99"):
+        EdgeToolStore(tmp_path / "edge", 16)
+
+
+def test_a_home_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="Cannot make the store"):
+        EdgeToolStore(tmp_path / "file" / "edge", 16)
+
+
+def test_a_large_batch_is_written_whole(tmp_path: Path) -> None:
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    store.upsert([stored(f"tool_{number}", number, description="x" * 2**20) for number in range(1, 41)])
+    store.close()
+    again = EdgeToolStore(tmp_path / "edge", 16)
+    assert again.count() == 40
+    again.close()
