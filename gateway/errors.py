@@ -2,6 +2,7 @@
 
 GatewayError
 ├── ConfigurationError            wiring or settings are wrong; stops start-up and says what to set
+├── InvalidRequestError           a caller's request is malformed; names the place in it
 ├── ToolError                     becomes a tool result that the model reads
 │   ├── ToolNotFoundError         no visible tool has that name
 │   ├── ToolArgumentsError        the arguments do not fit the schema
@@ -26,6 +27,16 @@ class GatewayError(Exception):
 
 class ConfigurationError(GatewayError):
     """Wiring or settings are wrong; the message says what to set."""
+
+
+class InvalidRequestError(GatewayError):
+    """A caller's request that cannot be taken as it is."""
+
+    def __init__(self, param: str, reason: str) -> None:
+        self.param = param
+        """The place in the request, `messages[3].tool_call_id` say."""
+        self.reason = reason
+        super().__init__(f"{param}: {reason}" if param else reason)
 
 
 class ToolError(GatewayError):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
-from gateway.chat.messages import AssistantMessage, ToolCall, ToolResponse
+from gateway.chat.messages import AssistantMessage, ToolCall, ToolResponse, text_of
 from gateway.chat.prompt import Prompt
 
 
@@ -66,6 +66,12 @@ class ChatClientResponse:
 
     response: ChatResponse
     context: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the advisors leave for the caller: `usage`, `rounds`, `searches`, `stop_reason`, `returned_tools`."""
+
+    @property
+    def text(self) -> str:
+        """The text of the answer."""
+        return text_of(self.response.message.content)
 
 
 # Events of a stream. A run's stream is any number of these, ending with one RunFinished.

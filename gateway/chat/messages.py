@@ -15,6 +15,8 @@ class ToolCall:
     id: str
     name: str
     arguments: str
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Unknown wire fields of the call (a provider's signature, say), passed on untouched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,8 @@ class ToolResponse:
     name: str
     content: Content
     is_error: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Unknown wire fields of the message, passed on untouched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

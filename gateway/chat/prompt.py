@@ -26,6 +26,8 @@ class ChatOptions:
     tool_choice: Any = None
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """`temperature`, `max_tokens`, `response_format` and the like."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """HTTP headers for the model's endpoint, beside its own; never part of the body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

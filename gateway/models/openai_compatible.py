@@ -1,0 +1,118 @@
+"""A model behind any OpenAI-compatible endpoint, over httpx."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Final, cast
+
+import httpx
+
+from gateway.chat.exchange import ChatResponse, ModelEvent, RoundFinished, TextDelta
+from gateway.chat.prompt import Prompt
+from gateway.errors import ModelError, ModelHTTPError, ModelUnavailableError
+from gateway.models.sse import DONE, event_data
+from gateway.models.wire import encode_json, prompt_to_wire, response_from_wire
+from gateway.models.wire_stream import ChunkAssembler
+
+_CONNECT_TIMEOUT_SECONDS: Final = 10.0
+_MAX_ERROR_BYTES: Final = 256 * 1024
+
+
+class OpenAICompatibleChatModel:
+    """Calls `{url}/chat/completions`; retries nothing, so that no answer is paid for twice."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        client: httpx.AsyncClient | None = None,
+        timeout_seconds: float = 120.0,
+        default_model: str = "",
+    ) -> None:
+        """`timeout_seconds` bounds the wait for each next byte; a client handed over stays its owner's to close."""
+        self._url = url.rstrip("/") + "/chat/completions"
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._timeout_seconds = timeout_seconds
+        self._timeout = httpx.Timeout(timeout_seconds, connect=min(_CONNECT_TIMEOUT_SECONDS, timeout_seconds))
+        self._default_model = default_model
+        self._own_client = client is None
+        self._client = client or httpx.AsyncClient()
+
+    async def call(self, prompt: Prompt) -> ChatResponse:
+        """The whole answer at once. Raises: ModelError."""
+        async with self._answer(prompt, stream=False) as response:
+            return response_from_wire(_json(await response.aread()))
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[ModelEvent]:
+        """Deltas as they come, then the whole. Raises: ModelError, TruncatedStreamError."""
+        async with self._answer(prompt, stream=True) as response:
+            if response.headers.get("content-type", "").startswith("application/json"):
+                # Servers that do not stream answer all at once.
+                whole = response_from_wire(_json(await response.aread()))
+                if isinstance(whole.message.content, str) and whole.message.content:
+                    yield TextDelta(text=whole.message.content)
+                yield RoundFinished(response=whole)
+                return
+            assembler = ChunkAssembler()
+            done = False
+            async for data in event_data(response.aiter_bytes()):
+                if data == DONE:
+                    done = True
+                    break
+                chunk = _json(data.encode())
+                if not isinstance(chunk, dict):
+                    raise ModelError(f"the model's stream holds a chunk that is not an object: {data[:200]}")
+                for delta in assembler.feed(cast("dict[str, Any]", chunk)):
+                    yield delta
+            yield RoundFinished(response=assembler.finish(done=done))
+
+    async def aclose(self) -> None:
+        if self._own_client:
+            await self._client.aclose()
+
+    @asynccontextmanager
+    async def _answer(self, prompt: Prompt, *, stream: bool) -> AsyncGenerator[httpx.Response]:
+        """The open answer of the endpoint, closed on leaving; transport errors are translated here."""
+        options = prompt.options
+        if not options.model and self._default_model:
+            prompt = replace(prompt, options=replace(options, model=self._default_model))
+        headers = {
+            **options.headers,
+            "content-type": "application/json",
+            "accept": "text/event-stream" if stream else "application/json",
+            **self._headers,
+        }
+        body = encode_json(prompt_to_wire(prompt, stream=stream))
+        try:
+            async with self._client.stream(
+                "POST", self._url, content=body, headers=headers, timeout=self._timeout
+            ) as response:
+                if not response.is_success:
+                    raise ModelHTTPError(response.status_code, await _error_body(response), response.headers)
+                yield response
+        except httpx.TimeoutException as error:
+            raise ModelUnavailableError(
+                f"the model's endpoint {self._url} did not answer within {self._timeout_seconds:g} s"
+            ) from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ModelUnavailableError(
+                f"the model's endpoint {self._url} cannot be reached: {type(error).__name__}: {error}"
+            ) from error
+
+
+async def _error_body(response: httpx.Response) -> bytes:
+    body = b""
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) >= _MAX_ERROR_BYTES:
+            break
+    return body[:_MAX_ERROR_BYTES]
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise ModelError(f"the model's answer is not JSON: {body[:200].decode('utf-8', 'replace')}") from error
