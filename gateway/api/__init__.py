@@ -1,0 +1,1 @@
+"""The HTTP interface: routers that parse, call and render."""

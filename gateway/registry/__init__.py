@@ -1,0 +1,1 @@
+"""Who runs a catalog tool: the registry, its executors, and the connections they need."""

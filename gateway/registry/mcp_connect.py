@@ -1,0 +1,86 @@
+"""How an MCP server is reached: from what the operator wrote to an open client of the MCP SDK."""
+
+import asyncio
+import importlib
+import shlex
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+from gateway.errors import ConfigurationError
+from gateway.registry.mcp_upstream import McpConnect, McpSession
+
+if TYPE_CHECKING:
+    from mcp.client._transport import Transport, TransportStreams
+
+_PREFIX: Final = "mcp:"
+_READ_TIMEOUT_SECONDS: Final = 120.0
+"""The tool loop has its own, shorter limit; this one ends a call that nobody waits for any more."""
+
+
+def connector(spec: str) -> McpConnect:
+    """A way to open fresh clients of one server: `mcp:https://host/mcp`, or `mcp:COMMAND ARGUMENT…`.
+
+    Raises: ConfigurationError for a specification that names neither.
+    """
+    target = spec.removeprefix(_PREFIX).strip()
+    if target.startswith(("http://", "https://")):
+        return _over_http(target)
+    try:
+        command = shlex.split(target)
+    except ValueError as error:
+        raise ConfigurationError(f"{spec!r} is not a command line ({error}); check its quotes") from None
+    if not command:
+        raise ConfigurationError(f"{spec!r} names no server; write mcp:COMMAND ARGUMENT… or mcp:https://host/mcp")
+    return _over_stdio(command)
+
+
+def _over_http(url: str) -> McpConnect:
+    @asynccontextmanager
+    async def connect(on_gone: Callable[[], None]) -> AsyncGenerator[McpSession, None]:
+        # In a thread: the SDK takes a second to import, and the event loop has others to serve.
+        await asyncio.to_thread(importlib.import_module, "mcp")
+        from mcp import Client
+
+        async with Client(url, read_timeout_seconds=_READ_TIMEOUT_SECONDS) as client:
+            yield client
+
+    return connect
+
+
+def _over_stdio(command: list[str]) -> McpConnect:
+    @asynccontextmanager
+    async def connect(on_gone: Callable[[], None]) -> AsyncGenerator[McpSession, None]:
+        await asyncio.to_thread(importlib.import_module, "mcp")
+        from mcp import Client, StdioServerParameters
+        from mcp.client.stdio import stdio_client
+
+        parameters = StdioServerParameters(command=command[0], args=command[1:])
+        transport = _noticing_the_end(stdio_client(parameters), on_gone)
+        async with Client(transport, read_timeout_seconds=_READ_TIMEOUT_SECONDS) as client:
+            yield client
+
+    return connect
+
+
+@asynccontextmanager
+async def _noticing_the_end(
+    transport: "Transport", on_gone: Callable[[], None]
+) -> "AsyncGenerator[TransportStreams, None]":
+    """The same transport, which also says when the server's output ends: the SDK's client keeps that to itself."""
+    import anyio
+    from mcp.shared.message import SessionMessage
+
+    async with transport as (inner, write):
+        send, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+        async def forward() -> None:
+            async with send:
+                async for message in inner:
+                    await send.send(message)
+            on_gone()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(forward)
+            yield read, write
+            tasks.cancel_scope.cancel()

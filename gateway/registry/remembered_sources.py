@@ -1,0 +1,47 @@
+"""The operator's list of sources that need a live connection, kept under the home so that `serve` finds them again."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+from gateway.errors import ConfigurationError
+
+SOURCES_FILE: Final = "sources.json"
+
+
+def remember_source(home: Path, name: str, spec: str) -> None:
+    """Keep under which name a source (`mcp:npx some-server`, `mcp:https://host/mcp`) was indexed."""
+    home.mkdir(parents=True, exist_ok=True)
+    sources = {**remembered_sources(home), name: spec}
+    draft = home / f"{SOURCES_FILE}.{os.getpid()}"
+    draft.unlink(missing_ok=True)
+    # Opened with its final mode: a command line may carry credentials, and writing here means running commands.
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump({"sources": sources}, file, ensure_ascii=False, indent=2)
+    draft.replace(home / SOURCES_FILE)
+
+
+def remembered_sources(home: Path) -> Mapping[str, str]:
+    """Source specifications by name; empty where nothing is remembered.
+
+    Raises: ConfigurationError if the file is there but cannot be read as what it should be.
+    """
+    path = home / SOURCES_FILE
+    try:
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path} cannot be read ({error}); repair it, or delete it and index again") from error
+    sources: object = cast("dict[str, object]", content).get("sources") if isinstance(content, dict) else None
+    if not isinstance(sources, dict) or not all(
+        isinstance(name, str) and isinstance(spec, str) for name, spec in cast("dict[object, object]", sources).items()
+    ):
+        raise ConfigurationError(
+            f'{path} is not of the shape {{"sources": {{NAME: SPECIFICATION}}}}; '
+            "repair it, or delete it and index those sources again"
+        )
+    return cast("dict[str, str]", sources)
