@@ -1,0 +1,70 @@
+# The commands of this project; `make help` explains them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help install install-dev run test test-slow check check-training bench format lock clean
+
+# Which Python makes the .venv: the newest of 3.13, 3.12 and 3.11 that starts here. `make PYTHON=python3.12 install` picks one.
+PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python; do \
+	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo "$$python" && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Written when an install is complete, so that a second run does not install again. Byte code is left to the first
+# import of each module: compiling every module of every dependency takes longer than installing them.
+BASE := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
+# What pytest is told beside the configuration in pyproject.toml: `make test PYTEST="-k search"`.
+PYTEST ?= -q
+
+help: ## Explain every target
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(BASE): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Toolscout needs Python 3.11, 3.12 or 3.13 and found none; install one, or say where it is: make PYTHON=/path/to/python install" >&2; exit 1; }
+	@test -x $(BIN)/python || { echo "Making $(VENV) with $(PYTHON) ..."; "$(PYTHON)" -m venv $(VENV); }
+	@echo "Installing what requirements.lock names ..."
+	@$(PIP) install --no-compile --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps -e .
+	@touch $@
+
+$(DEV): requirements-dev.lock $(BASE)
+	@echo "Installing what requirements-dev.lock names ..."
+	@$(PIP) install --no-compile --require-hashes -r requirements-dev.lock
+	@touch $@
+
+install: $(BASE) ## Make .venv with the locked dependencies and the toolscout command
+
+install-dev: $(DEV) ## The same, and what the tests and checks need
+
+run: $(BASE) ## Index the real catalog once, start the gateway on 127.0.0.1:8080 and say what to try
+	@$(BIN)/toolscout serve --with-demo-catalog
+
+test: $(DEV) ## Install and run the whole test suite
+	$(BIN)/python -m pytest $(PYTEST)
+
+test-slow: $(DEV) ## The long kill and fuzz tests, which `make test` leaves out
+	$(BIN)/python -m pytest $(PYTEST) -m slow
+
+check: $(DEV) ## Format check, lint, strict types and the direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+check-training: $(DEV) ## Type-check the encoder training, where the extra `training` is installed
+	$(BIN)/pyright indexer/training
+
+bench: $(BASE) ## Measure how well search finds tools, on the test sets in TOOLSCOUT_DATA
+	$(BIN)/toolscout bench quality
+
+format: $(DEV) ## Format the code and fix what lint can fix
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: ## Resolve the dependencies anew into both lock files (needs uv)
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --quiet --upgrade --extra demo --output-file requirements.lock pyproject.toml
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --quiet --group dev --constraints requirements.lock --output-file requirements-dev.lock
+
+clean: ## Remove .venv and caches; the catalog under TOOLSCOUT_HOME stays
+	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis
