@@ -1,0 +1,158 @@
+"""One search over the replica: from a query and its vectors to ranked rows.
+
+The index, the benchmark and the calibration all rank through `rank_rows`, so that what is measured is what is served.
+"""
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.embedders.base import Embedder, Vectors
+from indexer.lexical import LexicalSnapshot
+from indexer.matrix import Floats, MatrixSnapshot, Rows, block_top_k
+from indexer.ranking import MAX_UNREAD_SHARE, fuse, needs_weight, split_needs, unread_share
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+_GATHER_SHARE: Final = 0.25
+"""A view of fewer rows than this share is gathered, not scanned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingParameters:
+    """What the ranking was tuned to; design/retrieval.md says on what."""
+
+    dense_weight: float = 0.5
+
+
+DEFAULT_RANKING: Final = RankingParameters()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedQuery:
+    """A query with the needs it is made of (none for a single one)."""
+
+    text: str
+    needs: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What must be embedded, in this order."""
+        return (self.text, *self.needs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedRows:
+    """Rows, best first. All arrays are (m,), m <= k."""
+
+    rows: Rows
+    scores: Floats
+    """What they are ordered by; comparable within one query only."""
+    confidence: Floats
+    """0 to 1: how sure it is that the row answers the query; comparable between queries of one catalog."""
+    weak: Bools
+    """Where the confidence is no better than requests get that nothing in this catalog serves."""
+    cosine: Floats
+    """Cosine of the whole query; 0 where there was no vector."""
+    coverage: Floats
+    """Share of the query's idf mass that stands in the row, 0 to 1."""
+
+
+def plan_query(query: str) -> PlannedQuery:
+    """Split a query into what is to be embedded and searched."""
+    return PlannedQuery(query, split_needs(query))
+
+
+def rank_rows(
+    query: PlannedQuery,
+    vectors: Vectors | None,
+    *,
+    matrix: MatrixSnapshot,
+    lexical: LexicalSnapshot,
+    k: int,
+    rows: Rows | None = None,
+    scripts: frozenset[str] | None = None,
+    parameters: RankingParameters = DEFAULT_RANKING,
+) -> RankedRows:
+    """The k best live rows for one query.
+
+    `vectors`: (1 + needs, d) unit rows of `query.texts`, or None to rank by words alone. `matrix` and `lexical` number
+    their rows alike. `rows`: the only rows to be found (sorted, distinct); None: every live row. `scripts`: those the
+    encoder reads; None: all. Rows that match neither by word nor by meaning are left out.
+    """
+    visible = _visible(matrix, rows)
+    if scripts is not None and unread_share(query.text, scripts) > MAX_UNREAD_SHARE:
+        vectors = None
+    matches = lexical.match(query.text)
+    words = matches.scores()[visible]
+    cosine = _cosines(matrix, vectors[0], visible) if vectors is not None else None
+    fused = fuse(words, cosine, parameters.dense_weight)
+    if query.needs:
+        share = needs_weight(len(query.needs))
+        parts = _score_needs(query.needs, vectors, matrix, lexical, visible, parameters)
+        fused = np.asarray((1 - share) * fused + share * parts, dtype=np.float32)
+    best = block_top_k(fused, k)
+    best = best[fused[best] > 0]
+    coverage = matches.coverage()[visible][best]
+    top_cosine = cosine[best] if cosine is not None else np.zeros(len(best), dtype=np.float32)
+    confidence = np.clip(np.float32(0.5) * (coverage + np.maximum(top_cosine, np.float32(0))), 0, 1)
+    return RankedRows(
+        rows=visible[best],
+        scores=fused[best],
+        confidence=confidence,
+        weak=np.zeros(len(best), dtype=np.bool_),
+        cosine=top_cosine,
+        coverage=coverage,
+    )
+
+
+def search_rows(
+    query: str,
+    embedder: Embedder | None,
+    *,
+    matrix: MatrixSnapshot,
+    lexical: LexicalSnapshot,
+    k: int,
+    rows: Rows | None = None,
+) -> RankedRows:
+    """Plan, embed and rank one query. Raises: EmbeddingError."""
+    planned = plan_query(query)
+    vectors = embedder.embed_queries(planned.texts) if embedder is not None else None
+    return rank_rows(planned, vectors, matrix=matrix, lexical=lexical, k=k, rows=rows)
+
+
+def _visible(matrix: MatrixSnapshot, rows: Rows | None) -> Rows:
+    live = matrix.penalty == 0
+    return np.flatnonzero(live) if rows is None else rows[live[rows]]
+
+
+def _cosines(matrix: MatrixSnapshot, vector: Floats, visible: Rows) -> Floats | None:
+    """Cosines of the visible rows; None for a query of which the encoder knows nothing (a zero vector)."""
+    if not vector.any():
+        return None
+    if len(visible) < _GATHER_SHARE * matrix.n_rows:
+        return matrix.scores(vector, visible)
+    scores = matrix.scores(vector)
+    return scores if len(visible) == len(scores) else scores[visible]
+
+
+def _score_needs(
+    needs: tuple[str, ...],
+    vectors: Vectors | None,
+    matrix: MatrixSnapshot,
+    lexical: LexicalSnapshot,
+    visible: Rows,
+    parameters: RankingParameters,
+) -> Floats:
+    """(m,) the best any need says of each visible row; a need that matches few words says less."""
+    words = [lexical.scores(need)[visible] for need in needs]
+    tops = [float(scores.max(initial=0.0)) for scores in words]
+    best_top = max(tops) or 1.0
+    best = np.zeros(len(visible), dtype=np.float32)
+    for number, (scores, top) in enumerate(zip(words, tops, strict=True), start=1):
+        cosine = _cosines(matrix, vectors[number], visible) if vectors is not None else None
+        fused = fuse(scores, cosine, parameters.dense_weight)
+        np.maximum(best, fused * np.float32(0.5 + 0.5 * top / best_top), out=best)
+    return best

@@ -1,0 +1,251 @@
+"""The numpy replica of the catalog's vectors; `top_k` is the hot path.
+
+Figures behind the choices (vecdot against GEMV, block maxima, blocked gathers): design/retrieval.md, "Hot path".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.errors import CorruptSnapshotError, DimensionMismatchError
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Rows: TypeAlias = npt.NDArray[np.int64]
+"""Row ids; where they filter they are sorted ascending and distinct."""
+
+TOMBSTONE: Final = np.float32(-4.0)
+"""Added to the score of a row nobody may find: cosines lie in [-1, 1], so no live row comes below it."""
+
+_GEMV_BYTES: Final = 2 << 20  # below about 2 MB the matrix lies in L2 and `X @ q` is faster than vecdot
+_GATHER_ROWS: Final = 1024  # one block of a gather stays in L2
+_BLOCK: Final = 512  # scores a block maximum stands for
+_DEAD_SCORE: Final = np.float32(-2.0)  # what falls below was taken out by a penalty
+_INITIAL_ROWS: Final = 256
+
+
+class TopK(NamedTuple):
+    """The best rows, best first; of equal scores the lower row first."""
+
+    rows: Rows
+    scores: Floats
+
+
+def dot_scores(vectors: Floats, query: Floats) -> Floats:
+    """(n,) dot products of (n, d) C-contiguous rows with a (d,) query."""
+    if vectors.nbytes < _GEMV_BYTES:
+        return vectors @ query
+    return np.vecdot(vectors, query)
+
+
+def gathered_scores(vectors: Floats, rows: Rows, query: Floats) -> Floats:
+    """(m,) dot products of the chosen rows, gathered block by block into one buffer that stays in cache."""
+    scores = np.empty(len(rows), dtype=np.float32)
+    buffer = np.empty((min(_GATHER_ROWS, len(rows)), vectors.shape[1]), dtype=np.float32)
+    for start in range(0, len(rows), _GATHER_ROWS):
+        block = rows[start : start + _GATHER_ROWS]
+        gathered = buffer[: len(block)]
+        # mode="clip" lets numpy write into the buffer without a checked copy; rows are valid by contract.
+        np.take(vectors, block, axis=0, out=gathered, mode="clip")
+        np.dot(gathered, query, out=scores[start : start + len(block)])
+    return scores
+
+
+def block_top_k(scores: Floats, k: int) -> Rows:
+    """Positions of the k highest of (n,) scores, highest first, lower position first among equals; exact.
+
+    Only blocks whose maximum is among the k highest block maxima can hold one of the k best.
+    """
+    count = len(scores)
+    k = min(k, count)
+    if k <= 0:
+        return np.empty(0, dtype=np.int64)
+    if count <= 4 * _BLOCK or k * _BLOCK >= count:
+        return _sorted_top_k(scores, np.arange(count, dtype=np.int64), k)
+    whole = count - count % _BLOCK
+    maxima = scores[:whole].reshape(-1, _BLOCK).max(axis=1)
+    # Ties at the threshold: every block that reaches it is looked into, so that the lowest rows win.
+    threshold = np.partition(maxima, len(maxima) - k)[len(maxima) - k] if k < len(maxima) else maxima.min()
+    blocks = np.flatnonzero(maxima >= threshold)
+    inside = (blocks[:, None] * _BLOCK + np.arange(_BLOCK)).ravel()
+    positions = np.concatenate((inside, np.arange(whole, count)))
+    candidates = positions[scores[positions] >= threshold]
+    return _sorted_top_k(scores[candidates], candidates, k)
+
+
+def _sorted_top_k(scores: Floats, positions: Rows, k: int) -> Rows:
+    """The k best of `positions` (ascending), whose scores stand beside them."""
+    if k < len(scores):
+        threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
+        above = np.flatnonzero(scores > threshold)
+        level = np.flatnonzero(scores == threshold)[: k - len(above)]
+        chosen = np.sort(np.concatenate((above, level)))
+    else:
+        chosen = np.arange(len(scores))
+    order = np.argsort(-scores[chosen], kind="stable")
+    return positions[chosen[order]]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixSnapshot:
+    """The rows as they were at one moment: readers keep it while the writer goes on.
+
+    `vectors`: (n, d) float32, C-contiguous, rows of unit norm (or zero). `penalty`: (n,) float32, 0 for a live row,
+    `TOMBSTONE` for a dead one.
+    """
+
+    vectors: Floats
+    penalty: Floats
+    live: int
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def dimensions(self) -> int:
+        return self.vectors.shape[1]
+
+    def scores(self, query: Floats, rows: Rows | None = None) -> Floats:
+        """Cosines with a (d,) unit query, penalties added: (n,), or (m,) of the rows asked for.
+
+        Raises: DimensionMismatchError.
+        """
+        self._check(query)
+        if rows is None:
+            scores = dot_scores(self.vectors, query)
+            return scores if self.live == self.n_rows else scores + self.penalty
+        scores = gathered_scores(self.vectors, rows, query)
+        return scores if self.live == self.n_rows else scores + self.penalty[rows]
+
+    def top_k(self, query: Floats, k: int, *, rows: Rows | None = None, penalty: Floats | None = None) -> TopK:
+        """The k live rows nearest to a (d,) unit query; fewer where there are fewer.
+
+        `rows`: only these (sorted, distinct): for narrow filters. `penalty`: (n,) float32 added to the scores, 0 to
+        keep a row and `TOMBSTONE` to hide it: for wide ones. Raises: DimensionMismatchError.
+        """
+        scores = self.scores(query, rows)
+        if penalty is not None:
+            scores = scores + (penalty if rows is None else penalty[rows])
+        best = block_top_k(scores, k)
+        best = best[scores[best] > _DEAD_SCORE]
+        return TopK(best if rows is None else rows[best], scores[best])
+
+    def _check(self, query: Floats) -> None:
+        if query.shape != (self.dimensions,):
+            raise DimensionMismatchError(expected=self.dimensions, got=query.shape[-1], where="query vector")
+
+
+class VectorMatrix:
+    """Append-only rows with tombstones; one writer, any number of readers of its snapshots.
+
+    Rows are (n, dimensions) float32, row-major and C-contiguous, of unit norm: they are normalised when they are
+    written (by the encoder), never per query. An update is an append and a tombstone; `compacted` drops the dead.
+    """
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self._vectors = np.empty((0, dimensions), dtype=np.float32)
+        self._penalty = np.empty(0, dtype=np.float32)
+        self._rows = 0
+        self._dead = 0
+        self._snapshot: MatrixSnapshot | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self._rows
+
+    @property
+    def dead(self) -> int:
+        """How many rows are tombstones."""
+        return self._dead
+
+    @property
+    def nbytes(self) -> int:
+        return self._vectors.nbytes + self._penalty.nbytes
+
+    def append(self, vectors: Floats) -> range:
+        """Add (m, dimensions) unit rows; the ids they got. Raises: DimensionMismatchError."""
+        if vectors.ndim != 2 or vectors.shape[1] != self.dimensions:
+            raise DimensionMismatchError(expected=self.dimensions, got=vectors.shape[-1], where="appended vectors")
+        start, end = self._rows, self._rows + len(vectors)
+        if start == end:  # nothing to write, and a memory map takes no writes
+            return range(start, end)
+        self._reserve(end)
+        # Written before `_rows` grows: a snapshot never shows a row that is half there.
+        self._vectors[start:end] = vectors
+        self._penalty[start:end] = 0.0
+        self._rows = end
+        self._snapshot = None
+        return range(start, end)
+
+    def tombstone(self, rows: Rows) -> None:
+        """Hide rows from every later snapshot; a row that is hidden already stays so."""
+        if len(rows) == 0:
+            return
+        # Copied, because snapshots hold the old array: 4 bytes a row, some 15 microseconds at 100,000.
+        penalty = self._penalty.copy()
+        penalty[rows] = TOMBSTONE
+        self._penalty = penalty
+        self._dead = int(np.count_nonzero(penalty[: self._rows]))
+        self._snapshot = None
+
+    def snapshot(self) -> MatrixSnapshot:
+        """What is there now, unmoved by later writes."""
+        if self._snapshot is None:
+            vectors, penalty = self._vectors[: self._rows], self._penalty[: self._rows]
+            vectors.flags.writeable = penalty.flags.writeable = False
+            self._snapshot = MatrixSnapshot(vectors, penalty, self._rows - self._dead)
+        return self._snapshot
+
+    def scores(self, query: Floats, rows: Rows | None = None) -> Floats:
+        """As `MatrixSnapshot.scores`, of this moment."""
+        return self.snapshot().scores(query, rows)
+
+    def top_k(self, query: Floats, k: int, *, rows: Rows | None = None, penalty: Floats | None = None) -> TopK:
+        """As `MatrixSnapshot.top_k`, of this moment."""
+        return self.snapshot().top_k(query, k, rows=rows, penalty=penalty)
+
+    def compacted(self, keep_rows: Rows) -> "VectorMatrix":
+        """A new matrix of these rows (all live), in this order; the old one and its snapshots stay as they are."""
+        matrix = VectorMatrix(self.dimensions)
+        matrix._reserve(len(keep_rows))
+        np.take(self._vectors[: self._rows], keep_rows, axis=0, out=matrix._vectors[: len(keep_rows)], mode="clip")
+        matrix._penalty[: len(keep_rows)] = 0.0
+        matrix._rows = len(keep_rows)
+        return matrix
+
+    def to_arrays(self) -> dict[str, npt.NDArray[np.float32]]:
+        """The arrays of a snapshot file: `vectors` (n, d) and `penalty` (n,)."""
+        return {"vectors": self._vectors[: self._rows], "penalty": self._penalty[: self._rows]}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.float32]]) -> "VectorMatrix":
+        """Take over what `to_arrays` gave; read-only memory maps are served as they are and copied on growth.
+
+        Raises: CorruptSnapshotError.
+        """
+        try:
+            vectors, penalty = arrays["vectors"], arrays["penalty"]
+        except KeyError as missing:
+            raise CorruptSnapshotError(f"vector snapshot has no array {missing}") from missing
+        if vectors.ndim != 2 or penalty.shape != (len(vectors),) or vectors.dtype != np.float32:
+            raise CorruptSnapshotError(f"vector snapshot of shapes {vectors.shape} and {penalty.shape} does not fit")
+        matrix = cls(vectors.shape[1])
+        matrix._vectors, matrix._penalty, matrix._rows = vectors, penalty, len(vectors)
+        matrix._dead = int(np.count_nonzero(penalty))
+        return matrix
+
+    def _reserve(self, rows: int) -> None:
+        """Room for so many rows, growing by half: old snapshots keep the old arrays."""
+        capacity = len(self._vectors)
+        if rows <= capacity:
+            return
+        grown = max(rows, capacity + capacity // 2, _INITIAL_ROWS)
+        vectors = np.empty((grown, self.dimensions), dtype=np.float32)
+        penalty = np.zeros(grown, dtype=np.float32)
+        vectors[: self._rows] = self._vectors[: self._rows]
+        penalty[: self._rows] = self._penalty[: self._rows]
+        self._vectors, self._penalty = vectors, penalty

@@ -1,0 +1,134 @@
+"""How lexical and dense scores become one order; pure functions on stated arrays.
+
+What each step is worth, and what was tried without gain: design/retrieval.md.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Hashable, Sequence
+from typing import Final, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.document import identifier_parts
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Item = TypeVar("Item", bound=Hashable)
+
+MAX_NEEDS: Final = 10
+MIN_NEED_WORDS: Final = 3
+MAX_UNREAD_SHARE: Final = 0.3
+"""More of a query than this in scripts an encoder does not read, and words alone decide."""
+
+_SELECT: Final = re.compile(r"\s*select\s*:(.*)", re.IGNORECASE | re.DOTALL)
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=\S)|(?<=[。！？｡])[」』”’）]*|[;；]\s*|\s*\n+\s*")
+_UNSPACED_LETTERS: Final = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]")
+_WORDS: Final = re.compile(r"[^\W_]+")
+_ABBREVIATION: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|mr|mrs|ms|dr|no|st|approx)|\b[A-Za-z])\.$", re.IGNORECASE)
+_IDENTIFIER: Final = re.compile(r"[A-Za-z0-9][\w.\-/:]*[A-Za-z0-9]", re.ASCII)
+
+
+def minmax(values: Floats) -> Floats:
+    """(n,) values stretched to 0..1; all 0 where they are equal."""
+    if len(values) == 0:
+        return values
+    low, high = values.min(), values.max()
+    if high <= low:
+        return np.zeros_like(values)
+    return ((values - low) / (high - low)).astype(np.float32, copy=False)
+
+
+def fuse(lexical: Floats, dense: Floats | None, weight: float = 0.5) -> Floats:
+    """(n,) scores 0..1: `(1 - weight) * lexical / max + weight * minmax(dense)`.
+
+    `lexical`: BM25F scores. `dense`: cosines, or None where there is no vector. Where no word matches the dense half
+    stands alone, and the other way round. Weighted sum against rank fusion: design/retrieval.md, "Fusion".
+    """
+    top = lexical.max(initial=0.0)
+    words = np.asarray(lexical / top if top > 0 else lexical, dtype=np.float32)
+    if dense is None:
+        return words
+    meaning = minmax(dense)
+    if top <= 0:
+        return meaning
+    return np.asarray((1 - weight) * words + weight * meaning, dtype=np.float32)
+
+
+def split_needs(query: str) -> tuple[str, ...]:
+    """The sentences of a task of several, each long enough to be a need; empty for a single one.
+
+    Reads English, Korean, Chinese and Japanese stops, semicolons and line breaks; at most `MAX_NEEDS`.
+    """
+    needs = tuple(sentence for sentence in _sentences(query) if _length_in_words(sentence) >= MIN_NEED_WORDS)
+    return needs[:MAX_NEEDS] if len(needs) > 1 else ()
+
+
+def needs_weight(needs: int) -> float:
+    """What share of the final score the needs have: 0.15 each, half at most."""
+    return min(0.5, 0.15 * needs)
+
+
+def parse_select(query: str) -> tuple[str, ...]:
+    """The names of `select:a,b`, or none for any other query."""
+    found = _SELECT.fullmatch(query)
+    if found is None:
+        return ()
+    return tuple(dict.fromkeys(name for part in found[1].split(",") if (name := part.strip())))
+
+
+def canonical_name(name: str) -> str:
+    """One form for `getWeather`, `get_weather`, `get-weather` and `Get Weather`."""
+    return "".join(identifier_parts(unicodedata.normalize("NFKC", name))).casefold()
+
+
+def name_candidates(query: str) -> tuple[str, ...]:
+    """What in a query may be the exact name of a tool: the whole of it, then words written as identifiers are."""
+    whole = query.strip().strip("`\"'")
+    words = (word.group() for word in _IDENTIFIER.finditer(query))
+    written = (word for word in words if any(mark in word for mark in "_.-/:") or word[1:] != word[1:].lower())
+    return tuple(dict.fromkeys(name for name in (whole, *written) if name))
+
+
+def share_places(
+    ranked: Sequence[Sequence[Item]], k: int, already_found: Collection[Item] = frozenset()
+) -> list[tuple[Item, int]]:
+    """Up to k (item, query number): the queries' best in turn, no item twice, items already found last."""
+    fresh = [[item for item in items if item not in already_found] for items in ranked]
+    known = [[item for item in items if item in already_found] for items in ranked]
+    places: dict[Item, int] = {}
+    for lists in (fresh, known):
+        for rank in range(max((len(items) for items in lists), default=0)):
+            for query, items in enumerate(lists):
+                if rank < len(items):
+                    places.setdefault(items[rank], query)
+    return list(places.items())[:k]
+
+
+def script_of(letter: str) -> str:
+    """The script of a letter by its Unicode name: `latin`, `hangul`, `cjk`, …"""
+    return unicodedata.name(letter, "unknown").split(" ", 1)[0].split("-", 1)[0].lower()
+
+
+def unread_share(query: str, scripts: frozenset[str]) -> float:
+    """Share of a query's letters that stand in other scripts than these, 0 to 1."""
+    letters = [letter for letter in query if letter.isalpha()]
+    unread = sum(script_of(letter) not in scripts for letter in letters)
+    return unread / len(letters) if letters else 0.0
+
+
+def _sentences(query: str) -> list[str]:
+    sentences: list[str] = []
+    joined = ""
+    for piece in _SENTENCE_END.split(query):
+        joined = f"{joined} {piece}".strip() if joined else piece.strip()
+        if not _ABBREVIATION.search(joined):
+            sentences.append(joined)
+            joined = ""
+    return [sentence for sentence in (*sentences, joined) if sentence]
+
+
+def _length_in_words(sentence: str) -> float:
+    """Words; of scripts written without spaces, two characters count as one."""
+    unspaced = len(_UNSPACED_LETTERS.findall(sentence))
+    return len(_WORDS.findall(_UNSPACED_LETTERS.sub(" ", sentence))) + unspaced / 2
