@@ -37,3 +37,8 @@ class Prompt:
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     options: ChatOptions = field(default_factory=ChatOptions)
+
+    @property
+    def tool_choice_forbids_calls(self) -> bool:
+        """Whether the model is told to call nothing."""
+        return self.options.tool_choice == "none"

@@ -1,0 +1,160 @@
+"""Chunks put together and taken apart."""
+
+from typing import Any
+
+import pytest
+
+from gateway.chat.exchange import (
+    ChatClientResponse,
+    ChatResponse,
+    ReasoningDelta,
+    RoundFinished,
+    RunEvent,
+    RunFinished,
+    TextDelta,
+    Usage,
+)
+from gateway.chat.messages import AssistantMessage, ToolCall
+from gateway.errors import ModelError, TruncatedStreamError
+from gateway.models.wire_stream import ChunkAssembler, ChunkWriter
+
+
+def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **top: Any) -> dict[str, Any]:
+    return {"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta or {}, "finish_reason": finish}], **top}
+
+
+def assembled(*chunks: dict[str, Any], done: bool = True) -> ChatResponse:
+    assembler = ChunkAssembler()
+    for one in chunks:
+        list(assembler.feed(one))
+    return assembler.finish(done=done)
+
+
+def fragment(index: int | None, arguments: str = "", id: str = "", name: str = "", **rest: Any) -> dict[str, Any]:
+    call: dict[str, Any] = {"function": {"arguments": arguments}, **rest}
+    if index is not None:
+        call["index"] = index
+    if id:
+        call |= {"id": id, "type": "function"}
+        call["function"]["name"] = name
+    return chunk({"tool_calls": [call]})
+
+
+def test_fragments_of_interleaved_calls_are_joined_by_index() -> None:
+    response = assembled(
+        chunk({"role": "assistant", "content": None}),
+        fragment(0, "", "a", "first"),
+        fragment(1, '{"y"', "b", "second"),
+        fragment(0, '{"x":'),
+        fragment(0, "1}"),
+        fragment(1, ":2}"),
+        chunk(finish="tool_calls"),
+        {"id": "x", "choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}},
+    )
+    assert response.message.tool_calls == (
+        ToolCall(id="a", name="first", arguments='{"x":1}'),
+        ToolCall(id="b", name="second", arguments='{"y":2}'),
+    )
+    assert response.finish_reason == "tool_calls"
+    assert response.usage == Usage(prompt_tokens=3, completion_tokens=4)
+    assert (response.id, response.model) == ("x", "m")
+
+
+@pytest.mark.parametrize("index", [0, None])
+def test_servers_that_do_not_count_parallel_calls_are_understood(index: int | None) -> None:
+    response = assembled(
+        fragment(index, "{}", "a", "first"), fragment(index, "{}", "b", "second"), chunk(finish="tool_calls")
+    )
+    assert [call.name for call in response.message.tool_calls] == ["first", "second"]
+
+
+def test_a_call_without_id_gets_one() -> None:
+    response = assembled(
+        chunk({"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{}"}}]}), chunk(finish="stop")
+    )
+    assert response.message.tool_calls == (ToolCall(id="call_0", name="f", arguments="{}"),)
+
+
+def test_unknown_fields_of_a_call_are_kept_for_the_next_request() -> None:
+    response = assembled(
+        fragment(0, "{}", "a", "f", extra_content={"google": {"thought_signature": "s"}}), chunk(finish="tool_calls")
+    )
+    assert response.message.tool_calls[0].extra == {"extra_content": {"google": {"thought_signature": "s"}}}
+
+
+def test_thinking_is_shown_once_and_kept_in_the_field_it_came_in() -> None:
+    assembler = ChunkAssembler()
+    deltas = [
+        *assembler.feed(chunk({"reasoning": "hm ", "reasoning_content": "hm "})),
+        *assembler.feed(chunk({"reasoning": "so", "reasoning_content": "so"})),
+        *assembler.feed(chunk({"content": "Hi"}, "stop")),
+    ]
+    assert deltas == [ReasoningDelta(text="hm "), ReasoningDelta(text="so"), TextDelta(text="Hi")]
+    message = assembler.finish(done=True).message
+    assert (message.reasoning, message.extra) == ("hm so", {"reasoning": "hm so"})
+
+
+def test_other_choices_are_left_alone() -> None:
+    second = {"choices": [{"index": 1, "delta": {"content": "B"}, "finish_reason": "stop"}]}
+    assert assembled(chunk({"content": "A"}), second, chunk(finish="stop")).message.content == "A"
+
+
+def test_an_error_in_the_stream_is_raised_with_its_words() -> None:
+    with pytest.raises(ModelError, match="overloaded"):
+        assembled({"error": {"message": "overloaded", "type": "server_error"}})
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_calls_without_a_finish_reason_are_never_believed(done: bool) -> None:
+    with pytest.raises(TruncatedStreamError):
+        assembled(fragment(0, "{}", "a", "f"), done=done)
+
+
+def test_text_without_a_finish_reason_is_believed_only_after_the_terminal_event() -> None:
+    assert assembled(chunk({"content": "A"})).message.content == "A"
+    with pytest.raises(TruncatedStreamError):
+        assembled(chunk({"content": "A"}), done=False)
+
+
+def run_of(*events: RunEvent, include_usage: bool = False) -> list[dict[str, Any]]:
+    writer = ChunkWriter(id="run-1", model="m", created=5, include_usage=include_usage)
+    return [one for event in events for one in writer.chunks(event)]
+
+
+def finished(message: AssistantMessage, reason: str = "stop") -> RunFinished:
+    usage = Usage(prompt_tokens=8, completion_tokens=1)
+    return RunFinished(
+        response=ChatClientResponse(response=ChatResponse(message=message, finish_reason=reason, usage=usage))
+    )
+
+
+def test_chunks_that_are_written_can_be_read_back() -> None:
+    call = ToolCall(id="c", name="f", arguments='{"a":1}')
+    message = AssistantMessage(content="Let me see.", tool_calls=(call,))
+    events = [TextDelta(text="Let me "), TextDelta(text="see."), finished(message, "tool_calls")]
+    chunks = run_of(*events, include_usage=True)
+    response = assembled(*chunks)
+    assert response.message == message
+    assert response.finish_reason == "tool_calls"
+    assert response.usage == Usage(prompt_tokens=8, completion_tokens=1)
+    assert chunks[0]["choices"][0]["delta"]["role"] == "assistant"
+    assert chunks[-1]["choices"] == []
+
+
+def test_rounds_that_ran_here_show_their_text_but_not_their_calls() -> None:
+    hidden = ChatResponse(
+        message=AssistantMessage(content="Searching.", tool_calls=(ToolCall(id="s", name="search", arguments="{}"),))
+    )
+    chunks = run_of(
+        TextDelta(text="Searching."),
+        RoundFinished(response=hidden),
+        TextDelta(text="Done."),
+        finished(AssistantMessage(content="Done.")),
+    )
+    response = assembled(*chunks)
+    assert response.message == AssistantMessage(content="Searching.\n\nDone.")
+    assert all("usage" not in one for one in chunks)
+
+
+def test_an_answer_that_no_delta_carried_is_still_shown() -> None:
+    assert assembled(*run_of(finished(AssistantMessage(content="42")))).message.content == "42"
