@@ -1,0 +1,162 @@
+"""The JSON shapes in which the world writes tools, brought to one record."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, cast
+
+from indexer.errors import InvalidToolError
+
+OWN_FIELDS: Final = frozenset(
+    {
+        "name", "namespace", "tenant", "title", "description", "input_schema", "output_schema", "tags",
+        "example_queries", "publisher", "trust", "annotations", "executor", "return_direct", "pinned", "version",
+    }
+)  # fmt: skip
+"""Fields of the record that `definition_to_record` writes; any shape may carry them beside its own."""
+
+_ANNOTATION_NAMES: Final = {
+    "readOnlyHint": "read_only",
+    "destructiveHint": "destructive",
+    "idempotentHint": "idempotent",
+    "openWorldHint": "open_world",
+}
+_ANTHROPIC_ONLY: Final = frozenset({"cache_control", "defer_loading", "eager_input_streaming", "input_examples"})
+
+
+class Shape(NamedTuple):
+    """A recognised way to write a tool."""
+
+    name: str
+    renamed: Mapping[str, str]
+    """Its own fields and the record's fields they become."""
+    ignored: frozenset[str]
+    """Its own fields that say nothing about the tool itself."""
+
+
+OWN: Final = Shape("toolscout", {}, frozenset({"id"}))
+OPENAI: Final = Shape("OpenAI", {"parameters": "input_schema"}, frozenset({"type", "strict", "defer_loading"}))
+ANTHROPIC: Final = Shape(
+    "Anthropic",
+    {},
+    frozenset(
+        {
+            "type",
+            "cache_control",
+            "defer_loading",
+            "strict",
+            "eager_input_streaming",
+            "allowed_callers",
+            "input_examples",
+        }
+    ),
+)
+MCP: Final = Shape(
+    "MCP",
+    {"inputSchema": "input_schema", "outputSchema": "output_schema"},
+    frozenset({"_meta", "icons", "execution"}),
+)
+
+
+def to_record(raw: Mapping[str, Any], complain: Callable[[str, str, str], InvalidToolError]) -> dict[str, Any]:
+    """One tool in any recognised shape -> the fields of our record, unchecked.
+
+    `complain(field, reason, fix)` makes the error to raise. Raises: InvalidToolError for a field nobody knows.
+    """
+    shape, flat = _recognised(raw, complain)
+    known = OWN_FIELDS | shape.renamed.keys() | shape.ignored
+    record: dict[str, Any] = {}
+    for name, value in flat.items():
+        if name not in known:
+            raise _unknown_field(name, known, shape, complain)
+        if name in shape.ignored:
+            continue
+        field = shape.renamed.get(name, name)
+        if field in record:
+            raise complain(field, f"is given twice, as {field!r} and as {name!r}", "Keep one of the two.")
+        record[field] = value
+    if isinstance(record.get("annotations"), Mapping):
+        _adopt_annotations(record, cast(Mapping[str, Any], record["annotations"]))
+    return record
+
+
+def _recognised(
+    raw: Mapping[str, Any], complain: Callable[[str, str, str], InvalidToolError]
+) -> tuple[Shape, Mapping[str, Any]]:
+    function = raw.get("function")
+    if raw.get("type") == "function" and "function" in raw:
+        if not isinstance(function, Mapping):
+            raise complain("function", "must be an object", "Write the tool's name and parameters in it.")
+        return OPENAI, {**cast(Mapping[str, Any], function), **{k: v for k, v in raw.items() if k != "function"}}
+    if "inputSchema" in raw or "outputSchema" in raw:
+        return MCP, raw
+    if raw.get("type") == "function" or "parameters" in raw:
+        return OPENAI, raw
+    if raw.get("type") == "custom" or ("input_schema" in raw and not _ANTHROPIC_ONLY.isdisjoint(raw)):
+        return ANTHROPIC, raw
+    return OWN, raw
+
+
+def _adopt_annotations(record: dict[str, Any], annotations: Mapping[str, Any]) -> None:
+    """MCP's hint names become ours; a title among them is the tool's, if it has none."""
+    renamed = {_ANNOTATION_NAMES.get(name, name): value for name, value in annotations.items() if name != "title"}
+    record["annotations"] = renamed
+    if annotations.get("title") and not record.get("title"):
+        record["title"] = annotations["title"]
+
+
+def _unknown_field(
+    name: str, known: frozenset[str], shape: Shape, complain: Callable[[str, str, str], InvalidToolError]
+) -> InvalidToolError:
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    fix = f"Did you mean {close[0]!r}?" if close else f"Known fields: {', '.join(sorted(known - shape.ignored))}."
+    return complain(name, f"is no field of a tool (read in the {shape.name} shape)", fix)
+
+
+_PYTHON_TYPES: Final[Mapping[str, str | None]] = {
+    "int": "integer", "float": "number", "double": "number", "bool": "boolean", "str": "string",
+    "dict": "object", "list": "array", "tuple": "array", "any": None,
+}  # fmt: skip
+
+
+def with_json_types(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    """A schema in which older catalogs' habits are JSON Schema again; anything else is left as it is.
+
+    Types under Python's names (`dict`, `float`), a type of null, `string[]`, and `required: true` inside a property.
+    """
+    mended = dict(schema)
+    kind = mended.get("type", "")
+    if kind is None or kind == "any":
+        del mended["type"]
+    elif isinstance(kind, str) and kind in _PYTHON_TYPES:
+        mended["type"] = _PYTHON_TYPES[kind]
+    elif isinstance(kind, str) and kind.endswith("[]"):
+        mended["type"], mended["items"] = "array", with_json_types({"type": kind[:-2]}, depth + 1)
+    if depth > _MENDED_DEPTH:
+        return mended
+    properties = mended.get("properties")
+    if isinstance(properties, Mapping):
+        _mend_properties(mended, cast(Mapping[str, Any], properties), depth)
+    for keyword in ("items", "additionalProperties"):
+        if isinstance(mended.get(keyword), Mapping):
+            mended[keyword] = with_json_types(mended[keyword], depth + 1)
+    return mended
+
+
+_MENDED_DEPTH: Final = 30
+
+
+def _mend_properties(mended: dict[str, Any], properties: Mapping[str, Any], depth: int) -> None:
+    needed: list[str] = []
+    inner: dict[str, Any] = {}
+    for name, value in properties.items():
+        if not isinstance(value, Mapping):
+            inner[name] = value
+            continue
+        inner[name] = with_json_types(cast(Mapping[str, Any], value), depth + 1)
+        required = inner[name].get("required")
+        if isinstance(required, bool):
+            del inner[name]["required"]
+            needed += [name] if required else []
+    mended["properties"] = inner
+    if needed and isinstance(mended.get("required", []), list):
+        mended["required"] = [*mended.get("required", []), *(n for n in needed if n not in mended.get("required", []))]
