@@ -13,6 +13,10 @@ IndexerError
 """
 
 
+def _sentences(problem: str, fix: str) -> str:
+    return f"{problem}{'' if problem.endswith(('.', '!', '?')) else '.'} {fix}" if fix else problem
+
+
 class IndexerError(Exception):
     """Base of all errors that the indexer raises on purpose."""
 
@@ -26,7 +30,7 @@ class InvalidToolError(IndexerError):
         self.fix = fix
         self.tool = tool
         where = f"{tool}: {field}" if tool else field
-        super().__init__(f"{where}: {reason}" + (f" {fix}" if fix else ""))
+        super().__init__(_sentences(f"{where}: {reason}", fix))
 
 
 class SourceError(IndexerError):
@@ -36,7 +40,7 @@ class SourceError(IndexerError):
         self.source = source
         self.reason = reason
         self.fix = fix
-        super().__init__(f"{source}: {reason}" + (f" {fix}" if fix else ""))
+        super().__init__(_sentences(f"{source}: {reason}", fix))
 
 
 class EmbeddingError(IndexerError):

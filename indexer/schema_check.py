@@ -40,6 +40,10 @@ _CHILD_LISTS: Final = ("prefixItems", "items")
 _CHILD_MAPS: Final = ("properties", "patternProperties")
 _DEFINITIONS: Final = ("$defs", "definitions")
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_HOLDS_SCHEMA: Final = frozenset({*_IN_PLACE, *_CHILD})
+_HOLDS_LIST: Final = frozenset({*_IN_PLACE_LISTS, *_CHILD_LISTS})
+_HOLDS_MAP: Final = frozenset({*_IN_PLACE_MAPS, *_CHILD_MAPS, *_DEFINITIONS})
+_NEEDS_A_LOOK: Final = re.compile(rb'"(?:\$ref|\$dynamicRef|\$recursiveRef|\$id|pattern|patternProperties)":')
 
 Path = tuple[str | int, ...]
 Schema = Mapping[str, Any]
@@ -59,8 +63,10 @@ def schema_problem(schema: JsonObject, field: str) -> InvalidToolError | None:
                 "the arguments of a tool are an object" + (f", not {_short(got)}" if got is not None else ""),
                 fix='Set "type": "object" at the root and put the arguments under "properties".',
             )
-        _check_references_and_patterns(schema, field)
-        _compile(schema, field)
+        text = _serialised(schema, field)
+        if _NEEDS_A_LOOK.search(text):
+            _check_references_and_patterns(schema, field)
+        _compile(text, field)
     except InvalidToolError as problem:
         return problem
     return None
@@ -87,7 +93,7 @@ def check_size(schema: JsonObject, field: str) -> None:
             )
         if isinstance(value, str):
             size += len(value)
-        elif isinstance(value, Mapping):
+        elif _is_object(value):
             for name, inner in cast(Mapping[Any, Any], value).items():
                 if not isinstance(name, str):
                     raise InvalidToolError(_dotted(field, path), f"has the key {name!r}, which is no string")
@@ -115,15 +121,21 @@ def subschemas(schema: Schema) -> Iterator[tuple[Path, Schema]]:
     stack: list[tuple[Path, Any]] = [((), schema)]
     while stack:
         path, node = stack.pop()
-        if not isinstance(node, Mapping):
+        if not _is_object(node):
             continue
         here = cast(Schema, node)
         yield path, here
-        stack.extend(((*path, keyword), here[keyword]) for keyword in (*_IN_PLACE, *_CHILD) if keyword in here)
-        for keyword in (*_IN_PLACE_LISTS, *_CHILD_LISTS):
-            stack.extend(((*path, keyword, i), inner) for i, inner in enumerate(_listed(here, keyword)))
-        for keyword in (*_IN_PLACE_MAPS, *_CHILD_MAPS, *_DEFINITIONS):
-            stack.extend(((*path, keyword, name), inner) for name, inner in _mapped(here, keyword).items())
+        for keyword, value in here.items():
+            if keyword in _HOLDS_SCHEMA and _is_object(value):
+                stack.append(((*path, keyword), value))
+            elif keyword in _HOLDS_LIST and isinstance(value, list | tuple):
+                stack.extend(((*path, keyword, i), inner) for i, inner in enumerate(cast(Sequence[Any], value)))
+            elif keyword in _HOLDS_MAP and _is_object(value):
+                stack.extend(((*path, keyword, name), inner) for name, inner in value.items())
+
+
+def _is_object(value: object) -> bool:
+    return type(value) is dict or isinstance(value, Mapping)
 
 
 def _listed(schema: Schema, keyword: str) -> Sequence[Any]:
@@ -262,12 +274,19 @@ class UnfoldedWeights:
         return node
 
 
-def _compile(schema: Schema, field: str) -> "Validator":
+def _serialised(schema: Schema, field: str) -> bytes:
+    try:
+        return orjson.dumps(schema)
+    except (TypeError, ValueError) as error:
+        raise InvalidToolError(field, f"is no JSON value: {_short(str(error))}", fix="Use JSON values only.") from error
+
+
+def _compile(text: bytes, field: str) -> "Validator":
     import jsonschema_rs
 
     try:
         return jsonschema_rs.validator_for(
-            orjson.dumps(schema).decode(), pattern_options=regex_options(), retriever=_nothing_is_fetched
+            text.decode(), pattern_options=regex_options(), retriever=_nothing_is_fetched
         )
     except jsonschema_rs.ValidationError as error:
         raise _as_invalid_tool(error, field) from error
@@ -277,7 +296,7 @@ def _compile(schema: Schema, field: str) -> "Validator":
 
 def compiled(schema: JsonObject) -> "Validator":
     """A validator of a schema that `schema_problem` let pass. Raises: InvalidToolError for one that it would not."""
-    return _compile(schema, "input_schema")
+    return _compile(_serialised(schema, "input_schema"), "input_schema")
 
 
 def regex_options() -> "RegexOptions":

@@ -175,7 +175,9 @@ class _Reader:
             values += 1
             if depth > 200 or values > 5 * MAX_SCHEMA_VALUES:
                 raise self.error(name, "is nested too deeply or too large to be held", "Flatten or shorten it.")
-            if isinstance(value, Mapping):
+            if isinstance(value, str):
+                continue
+            if isinstance(value, dict | Mapping):
                 stack.extend((name, inner, depth + 1) for inner in cast(Mapping[str, Any], value).values())
             elif isinstance(value, list | tuple):
                 stack.extend((name, inner, depth + 1) for inner in cast(list[Any], value))
