@@ -1,5 +1,7 @@
 """From tool definition to ranked references; knows no chat, no HTTP server and no MCP server."""
 
+from indexer.alias import model_alias
+from indexer.argument_check import arguments_problem
 from indexer.definition import (
     DEFAULT_NAMESPACE,
     DEFAULT_TENANT,
@@ -30,11 +32,16 @@ from indexer.search import (
     ToolReference,
     ToolSearchRequest,
     ToolSearchResponse,
+    merge_reports,
 )
 from indexer.settings import IndexerSettings
 from indexer.stores.base import StoredTool
+from indexer.validation import definition_from_json
 
 __all__ = [
+    "model_alias",
+    "merge_reports",
+    "definition_from_json",
     "DEFAULT_NAMESPACE",
     "DEFAULT_TENANT",
     "CorruptSnapshotError",
@@ -61,6 +68,7 @@ __all__ = [
     "ToolSearchRequest",
     "ToolSearchResponse",
     "UnknownEncoderError",
+    "arguments_problem",
     "definition_from_record",
     "definition_to_record",
 ]

@@ -1,0 +1,109 @@
+"""The JSON shapes that the HTTP interface answers with; the command line prints the same."""
+
+from dataclasses import asdict
+from typing import Any
+
+from indexer import (
+    RegistrationReport,
+    RejectedTool,
+    StoredTool,
+    ToolDefinition,
+    ToolReference,
+    ToolSearchResponse,
+    definition_to_record,
+    model_alias,
+)
+
+
+def stored_record(stored: StoredTool) -> dict[str, Any]:
+    """A tool with what the catalog says about it: `alias`, `status`, `reason`, `revision`, `content_hash`."""
+    return {
+        **definition_to_record(stored.definition),
+        "alias": model_alias(stored.key),
+        "status": stored.status,
+        "reason": stored.reason,
+        "revision": stored.revision,
+        "content_hash": stored.content_hash,
+    }
+
+
+def found_record(reference: ToolReference) -> dict[str, Any]:
+    """One result of a search, complete enough to be called."""
+    definition = reference.definition
+    return {
+        "name": definition.name,
+        "namespace": definition.namespace,
+        "alias": reference.alias,
+        "description": definition.description,
+        "score": round(reference.score, 4),
+        "reasons": list(reference.reasons),
+        "query": reference.query,
+        "input_schema": definition.input_schema,
+    }
+
+
+def search_record(response: ToolSearchResponse) -> dict[str, Any]:
+    """The answer to a search; `empty` explains an answer without results and is null otherwise."""
+    empty = None
+    if not response.results:
+        empty = {
+            "reason": response.empty_reason,
+            "message": empty_message(response),
+            "namespaces": list(response.namespaces),
+        }
+    return {
+        "results": [found_record(reference) for reference in response.results],
+        "catalog_revision": response.catalog_revision,
+        "degraded": response.degraded,
+        "stale": response.stale,
+        "empty": empty,
+        "took_ms": round(response.took_ms, 3),
+    }
+
+
+def empty_message(response: ToolSearchResponse) -> str:
+    """Why a search found nothing and what to try, for a person."""
+    match response.empty_reason:
+        case "":
+            return ""
+        case "catalog_empty":
+            message = "The catalog holds no tools yet: register some with POST /v1/tools, or `toolscout index`."
+        case "nothing_in_scope":
+            message = "No tool lies in those namespaces or carries all of those tags."
+        case "no_match":
+            message = "No tool matches well enough; try other words."
+        case "all_already_found":
+            message = "Every tool that matches was found before."
+    if response.namespaces:
+        message += f" Namespaces to try: {', '.join(response.namespaces[:10])}."
+    return message
+
+
+def report_record(report: RegistrationReport) -> dict[str, Any]:
+    """What a registration did: counts, and every tool that was not taken with its reason."""
+    return {
+        "added": report.added,
+        "changed": report.changed,
+        "unchanged": report.unchanged,
+        "quarantined": [rejected_record(entry) for entry in report.quarantined],
+        "refused": [rejected_record(entry) for entry in report.refused],
+        "catalog_revision": report.catalog_revision,
+        "seconds": round(report.seconds, 4),
+    }
+
+
+def rejected_record(entry: RejectedTool) -> dict[str, str]:
+    """Where a rejected tool stands, which field of it is wrong, why, and what to do."""
+    return asdict(entry)
+
+
+def openai_tool(definition: ToolDefinition) -> dict[str, Any]:
+    """A catalog tool in the shape that a chat completions request takes it."""
+    return {
+        "type": "function",
+        "function": {
+            "name": model_alias(definition.key),
+            "description": definition.description,
+            "parameters": definition.input_schema,
+        },
+    }

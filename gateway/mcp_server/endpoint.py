@@ -1,0 +1,54 @@
+"""The MCP server as part of the HTTP application, started by the first request that needs it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class McpEndpoint:
+    """An ASGI application for `/mcp`; the MCP SDK takes a second to import, which start-up does not wait for."""
+
+    def __init__(self, make_server: "Callable[[], Server[Any]]") -> None:
+        self._make_server = make_server
+        self._app: ASGIApp | None = None
+        self._wanted = asyncio.Event()
+        self._started = asyncio.Event()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None, None]:
+        """Stands by until the block ends; entered by the application's lifespan."""
+        # A task of its own, because the SDK's session manager must be left by the task that entered it.
+        async with asyncio.TaskGroup() as tasks:
+            keeper = tasks.create_task(self._keep())
+            try:
+                yield
+            finally:
+                keeper.cancel()
+
+    async def _keep(self) -> None:
+        await self._wanted.wait()
+        server = await asyncio.to_thread(self._make_server)
+        # Stateless, so that any replica can serve any request; Host and Origin are checked in front of all routes.
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        app = server.streamable_http_app(
+            streamable_http_path="/mcp",
+            stateless_http=True,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(server.session_manager.run())
+            self._app = app
+            self._started.set()
+            await asyncio.Event().wait()
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        self._wanted.set()
+        await self._started.wait()
+        assert self._app is not None
+        await self._app(scope, receive, send)

@@ -1,0 +1,96 @@
+"""The registry: one place that writes to the catalog, and that knows who runs each of its tools."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from gateway.registry.executors import ClientToolCallback, PythonToolCallback, SimulatedToolCallback, spec_of
+from gateway.registry.mcp_connect import connector
+from gateway.registry.mcp_upstream import McpConnect, SupervisedMcpConnection
+from gateway.tools.callback import ToolCallback, ToolMetadata
+from gateway.tools.context import ToolContext
+from gateway.tools.mcp_callback import McpToolCallback
+from indexer import (
+    RegistrationReport,
+    RejectedTool,
+    SearchScope,
+    ToolDefinition,
+    ToolIndex,
+    ToolKey,
+)
+
+
+class ToolRegistry:
+    """Keeps the index and what can be called in step; makes the callbacks of catalog tools.
+
+    A source's MCP connection is opened when one of its tools is first called, shared by all of them, and kept.
+    """
+
+    def __init__(
+        self,
+        index: ToolIndex,
+        *,
+        sources: Callable[[], Mapping[str, str]] = dict,
+        connect: Callable[[str], McpConnect] = connector,
+    ) -> None:
+        self._index = index
+        self._sources = sources
+        self._connect = connect
+        self._connections: dict[str, SupervisedMcpConnection] = {}
+
+    async def register(
+        self, entries: Iterable[ToolDefinition | RejectedTool], *, progress: Callable[[int], None] | None = None
+    ) -> RegistrationReport:
+        """Add or change tools; the next search finds them, and what they call is what is registered now."""
+        return await self._index.register(entries, progress=progress)
+
+    async def delete(self, keys: Iterable[ToolKey]) -> int:
+        """Delete tools; how many there were."""
+        return await self._index.delete(keys)
+
+    async def resolve(self, name: str, context: ToolContext) -> ToolCallback | None:
+        """The callback behind a model-facing name, if this caller may use it."""
+        found = await self._index.resolve([name], SearchScope(tenant=context.tenant))
+        definition = found.get(name)
+        return None if definition is None else self.callback_for(definition, name)
+
+    def callback_for(self, definition: ToolDefinition, alias: str) -> ToolCallback:
+        """The callback of a catalog tool; one that nothing here can run belongs to the caller."""
+        spec = spec_of(definition, alias)
+        metadata = ToolMetadata(return_direct=definition.return_direct)
+        match definition.executor.kind:
+            case "simulated":
+                return SimulatedToolCallback(spec=spec, definition=definition, metadata=metadata)
+            case "python":
+                return PythonToolCallback(spec=spec, definition=definition, metadata=metadata)
+            case "mcp":
+                return self._mcp_callback(definition, alias, metadata)
+            case "client" | "http":
+                # HTTP execution is not part of the gateway yet: such a call is the caller's to make.
+                return ClientToolCallback(spec=spec)
+
+    def _mcp_callback(self, definition: ToolDefinition, alias: str, metadata: ToolMetadata) -> ToolCallback:
+        config = definition.executor.config
+        connection = self._connection(str(config.get("source", "")))
+        if connection is None:
+            return ClientToolCallback(spec=spec_of(definition, alias))
+        return McpToolCallback(
+            spec=spec_of(definition, alias),
+            tool_name=str(config.get("tool", definition.name)),
+            caller=connection,
+            metadata=metadata,
+        )
+
+    def _connection(self, source: str) -> SupervisedMcpConnection | None:
+        """The one connection of a source; None for a source that the operator's list does not hold."""
+        known = self._connections.get(source)
+        if known is None:
+            spec = self._sources().get(source)
+            if spec is None:
+                return None
+            known = self._connections[source] = SupervisedMcpConnection(source, self._connect(spec))
+        return known
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        for connection in self._connections.values():
+            await connection.aclose()
+        self._connections.clear()
