@@ -1,0 +1,1 @@
+"""How the default encoder is made: the written pairs, and the commands that train on them."""

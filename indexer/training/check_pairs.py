@@ -1,0 +1,342 @@
+"""The rules that the written training pairs obey; `python -m indexer.training.check_pairs` reports on them."""
+
+import gzip
+import html
+import importlib.util
+import json
+import os
+import re
+import sys
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+PAIRS_FOLDER: Final = Path(__file__).parent / "pairs"
+LANGUAGES: Final = ("en", "ko", "ja", "zh", "es", "de", "fr")
+STYLES: Final = ("keywords", "plain", "goal", "long", "typo")
+MAX_SHARED_WORDS: Final = 0.5
+"""Largest share of a query's distinct words that may stand in its tool's name and summary (not for keywords)."""
+MIN_DISTINCT_OPENINGS: Final = 0.6
+GRAM_LENGTH: Final = 13
+MAX_GRAM_COVER: Final = 0.4
+"""Share of a query's character 13-grams that may stand in one test query: stock phrases stay, paraphrases go."""
+UNANSWERABLE_FILE: Final = "unanswerable.jsonl"
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_IDENTIFIER_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_UNSPACED: Final = frozenset({"ja", "zh"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One written request and the tools that serve it, as `<catalog>:<namespace part>/<tool name>`."""
+
+    query: str
+    tools: tuple[str, ...]
+    lang: str
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolText:
+    """What a reader of the catalog sees of a tool: the words of its name, and its first sentence."""
+
+    name: str
+    summary: str
+
+
+def load_pairs(folder: Path = PAIRS_FOLDER) -> list[Pair]:
+    """Read every `<lang>.jsonl` of the folder, in the order of the files."""
+    return [
+        Pair(query=record["query"], tools=tuple(record["tools"]), lang=record["lang"], style=record["style"])
+        for lang in LANGUAGES
+        if (folder / f"{lang}.jsonl").exists()
+        for record in _read_jsonl(folder / f"{lang}.jsonl")
+    ]
+
+
+def load_unanswerable(folder: Path = PAIRS_FOLDER) -> list[tuple[str, str]]:
+    """Read the requests that no catalog serves, as (query, language)."""
+    return [(record["query"], record["lang"]) for record in _read_jsonl(folder / UNANSWERABLE_FILE)]
+
+
+def _read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+# --- Text
+
+
+def normalise(text: str) -> str:
+    """NFKC, lower case, letters and digits only, single spaces: equal for texts that a reader calls the same."""
+    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
+
+
+def opening(query: str, lang: str) -> str:
+    """The first four words, or the first eight characters of a language that writes no spaces."""
+    if lang in _UNSPACED:
+        return "".join(normalise(query).split())[:8]
+    return " ".join(normalise(query).split()[:4])
+
+
+def shared_words(query: str, tool: ToolText) -> float:
+    """Share (0 to 1) of the query's distinct words that the tool's name or summary holds; plural s is ignored."""
+    asked = {_singular(word) for word in normalise(query).split()}
+    told = {_singular(word) for word in normalise(f"{tool.name} {tool.summary}").split()}
+    return len(asked & told) / len(asked) if asked else 0.0
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def character_grams(text: str, length: int = GRAM_LENGTH) -> set[str]:
+    """Every run of `length` characters of the normalised text; empty for a shorter text."""
+    plain = normalise(text)
+    return {plain[start : start + length] for start in range(len(plain) - length + 1)}
+
+
+# --- Rules over the whole corpus
+
+
+def counts(pairs: Iterable[Pair]) -> Counter[tuple[str, str]]:
+    """Number of pairs per (language, style)."""
+    return Counter((pair.lang, pair.style) for pair in pairs)
+
+
+def duplicates(queries: Iterable[str]) -> list[str]:
+    """Queries whose normalised text was seen before."""
+    seen: set[str] = set()
+    repeated: list[str] = []
+    for query in queries:
+        plain = normalise(query)
+        if plain in seen:
+            repeated.append(query)
+        seen.add(plain)
+    return repeated
+
+
+def distinct_openings(pairs: Iterable[Pair]) -> dict[tuple[str, str], float]:
+    """Share (0 to 1) of distinct openings per (language, style): low where a template was used."""
+    openings: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for pair in pairs:
+        openings[pair.lang, pair.style].append(opening(pair.query, pair.lang))
+    return {group: len(set(texts)) / len(texts) for group, texts in openings.items()}
+
+
+def echoes(pairs: Iterable[Pair], catalog: "Catalog") -> list[tuple[Pair, str, float]]:
+    """Pairs (not keywords) that repeat more than half their words from a tool they name: (pair, tool id, share)."""
+    found: list[tuple[Pair, str, float]] = []
+    for pair in pairs:
+        for tool_id in pair.tools if pair.style != "keywords" else ():
+            tool = catalog.find(tool_id)
+            share = shared_words(pair.query, tool) if tool else 0.0
+            if share > MAX_SHARED_WORDS:
+                found.append((pair, tool_id, share))
+    return found
+
+
+# --- Test sets: nothing of theirs may be trained on
+
+
+def read_test_queries(data_folder: Path) -> dict[str, str]:
+    """Texts of all `<set>/queries.jsonl` and `<set>/negatives.jsonl` under the folder, by `<set>/<id or number>`."""
+    texts: dict[str, str] = {}
+    for name in ("queries.jsonl", "negatives.jsonl"):
+        for path in sorted(data_folder.glob(f"*/{name}")):
+            for number, record in enumerate(_read_jsonl(path)):
+                text = record.get("text") or record.get("query")
+                if text:
+                    texts[f"{path.parent.name}/{record.get('id', number)}"] = str(text)
+    return texts
+
+
+def leaks(queries: Sequence[str], test_queries: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(query, test query id) where the two are equal, or one test query covers too many of the query's 13-grams."""
+    by_text: defaultdict[str, list[int]] = defaultdict(list)
+    by_gram: defaultdict[str, list[int]] = defaultdict(list)
+    sizes: list[int] = []
+    for number, query in enumerate(queries):
+        grams = character_grams(query)
+        sizes.append(len(grams))
+        by_text[normalise(query)].append(number)
+        for gram in grams:
+            by_gram[gram].append(number)
+    found: list[tuple[str, str]] = []
+    for test_id, text in test_queries.items():
+        shared = Counter(number for gram in character_grams(text) for number in by_gram.get(gram, ()))
+        covered = {number for number, count in shared.items() if count > MAX_GRAM_COVER * sizes[number]}
+        found += [(queries[number], test_id) for number in covered.union(by_text.get(normalise(text), ()))]
+    return found
+
+
+# --- Catalogs that anyone can install
+
+
+class Catalog:
+    """Looks tools up by id in the installed catalogs, loading a service only when a pair names it.
+
+    `aws:<service>/<Operation>` and `google:<api>.<version>/<method>` come from botocore and google-api-python-client.
+    `github:<operationId>` needs TOOLSCOUT_GITHUB_OPENAPI, the path of npm @octokit/openapi's `api.github.com.json`;
+    `mcp:<server>/<tool>` needs TOOLSCOUT_MCP_TOOLS, a JSON file {server: the tools of its tools/list}.
+    """
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self._environment = environment
+        self._services: dict[str, dict[str, ToolText]] = {}
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The catalogs that this machine has: a subset of aws, google, github and mcp."""
+        present = {
+            "aws": _package_folder("botocore") is not None,
+            "google": _package_folder("googleapiclient") is not None,
+            "github": bool(self._environment.get("TOOLSCOUT_GITHUB_OPENAPI")),
+            "mcp": bool(self._environment.get("TOOLSCOUT_MCP_TOOLS")),
+        }
+        return frozenset(kind for kind, here in present.items() if here)
+
+    def covers(self, tool_id: str) -> bool:
+        """Whether the tool's catalog is on this machine, so that its id can be judged."""
+        return tool_id.partition(":")[0] in self.kinds
+
+    def find(self, tool_id: str) -> ToolText | None:
+        """The tool's text, or None where the catalog is not installed or lacks the tool."""
+        kind, _, rest = tool_id.partition(":")
+        if kind not in self.kinds:
+            return None
+        service, _, name = rest.partition("/")
+        if kind == "github":
+            return self._service("github", "").get(rest)
+        return self._service(kind, service).get(name)
+
+    def _service(self, kind: str, service: str) -> dict[str, ToolText]:
+        key = f"{kind}:{service}"
+        if key not in self._services:
+            self._services[key] = self._load(kind, service)
+        return self._services[key]
+
+    def _load(self, kind: str, service: str) -> dict[str, ToolText]:
+        if kind == "aws":
+            return _aws_operations(service)
+        if kind == "google":
+            return _google_methods(service)
+        if kind == "github":
+            return _github_operations(Path(self._environment["TOOLSCOUT_GITHUB_OPENAPI"]))
+        servers = json.loads(Path(self._environment["TOOLSCOUT_MCP_TOOLS"]).read_text(encoding="utf-8"))
+        return {tool["name"]: tool_text(tool["name"], tool.get("description", "")) for tool in servers.get(service, ())}
+
+
+def tool_text(name: str, description: str) -> ToolText:
+    """Split the name into words and cut the description (HTML allowed) after its first sentence."""
+    plain = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", description)).split())
+    return ToolText(" ".join(_IDENTIFIER_PART.findall(name)), re.split(r"(?<=[.!?])\s", plain, maxsplit=1)[0])
+
+
+def _package_folder(package: str) -> Path | None:
+    spec = importlib.util.find_spec(package)
+    return Path(spec.origin).parent if spec and spec.origin else None
+
+
+def _aws_operations(service: str) -> dict[str, ToolText]:
+    folder = _package_folder("botocore")
+    models = sorted(folder.glob(f"data/{service}/*/service-2.json.gz")) if folder else []
+    if not models:
+        return {}
+    with gzip.open(models[-1], "rt", encoding="utf-8") as stream:
+        operations = json.load(stream)["operations"]
+    return {name: tool_text(name, operation.get("documentation", "")) for name, operation in operations.items()}
+
+
+def _google_methods(api: str) -> dict[str, ToolText]:
+    folder = _package_folder("googleapiclient")
+    path = folder / "discovery_cache" / "documents" / f"{api}.json" if folder else None
+    if path is None or not path.exists():
+        return {}
+    return dict(_methods_below(json.loads(path.read_text(encoding="utf-8")), ""))
+
+
+def _methods_below(resource: dict[str, Any], prefix: str) -> Iterator[tuple[str, ToolText]]:
+    for name, method in resource.get("methods", {}).items():
+        yield prefix + name, tool_text(prefix + name, method.get("description", ""))
+    for name, below in resource.get("resources", {}).items():
+        yield from _methods_below(below, f"{prefix}{name}.")
+
+
+def _github_operations(path: Path) -> dict[str, ToolText]:
+    paths = json.loads(path.read_text(encoding="utf-8"))["paths"]
+    return {
+        operation["operationId"]: tool_text(operation["operationId"], operation.get("summary", ""))
+        for verbs in paths.values()
+        for operation in verbs.values()
+        if isinstance(operation, dict) and "operationId" in operation
+    }
+
+
+# --- The report
+
+
+def report(pairs: Sequence[Pair], unanswerable: Sequence[tuple[str, str]], catalog: Catalog) -> tuple[list[str], int]:
+    """Lines to read and the number of broken rules; says which checks this machine could not make."""
+    lines, broken = _counts_table(pairs, unanswerable), 0
+    queries = [pair.query for pair in pairs] + [query for query, _ in unanswerable]
+
+    for (lang, style), share in sorted(distinct_openings(pairs).items()):
+        if share < MIN_DISTINCT_OPENINGS:
+            lines.append(f"BROKEN: {lang} {style}: only {share:.0%} of the openings are distinct")
+            broken += 1
+    for query in duplicates(queries):
+        lines.append(f"BROKEN: written twice: {query}")
+        broken += 1
+
+    named = {tool_id for pair in pairs for tool_id in pair.tools}
+    lines.append(f"distinct tools named: {len(named):,}")
+    absent = sorted({"aws", "google", "github", "mcp"} - catalog.kinds)
+    if absent:
+        lines.append(f"not checked, catalogs not on this machine: {', '.join(absent)} (see Catalog)")
+    for tool_id in sorted(named):
+        if catalog.covers(tool_id) and catalog.find(tool_id) is None:
+            lines.append(f"BROKEN: no such tool in its catalog: {tool_id}")
+            broken += 1
+    for pair, tool_id, share in echoes(pairs, catalog):
+        lines.append(f"BROKEN: {share:.0%} of its words are those of {tool_id}: {pair.query}")
+        broken += 1
+
+    data = os.environ.get("TOOLSCOUT_DATA")
+    if not data:
+        lines.append("not checked, TOOLSCOUT_DATA is not set: likeness to test queries")
+    else:
+        test_queries = read_test_queries(Path(data))
+        found = leaks(queries, test_queries)
+        lines.append(f"test queries compared: {len(test_queries):,}")
+        lines += [f"BROKEN: too like the test query {test_id}: {query}" for query, test_id in found]
+        broken += len(found)
+    return lines, broken
+
+
+def _counts_table(pairs: Sequence[Pair], unanswerable: Sequence[tuple[str, str]]) -> list[str]:
+    number = counts(pairs)
+    nothing = Counter(lang for _, lang in unanswerable)
+    lines = ["lang  " + "".join(f"{style:>10}" for style in (*STYLES, "all", "unserved"))]
+    for lang in LANGUAGES:
+        row = [number[lang, style] for style in STYLES]
+        lines.append(f"{lang:<6}" + "".join(f"{value:>10,}" for value in (*row, sum(row), nothing[lang])))
+    row = [sum(number[lang, style] for lang in LANGUAGES) for style in STYLES]
+    return [*lines, "all   " + "".join(f"{value:>10,}" for value in (*row, sum(row), len(unanswerable)))]
+
+
+def main() -> int:
+    """Print the report; 1 where a rule is broken."""
+    lines, broken = report(load_pairs(), load_unanswerable(), Catalog())
+    sys.stdout.write("\n".join([*lines, f"{broken} broken rules"]) + "\n")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
