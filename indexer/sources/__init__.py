@@ -1,0 +1,1 @@
+"""Catalogs from elsewhere, read as tool definitions."""
