@@ -11,11 +11,13 @@ import numpy.typing as npt
 from indexer.document import ToolDocument
 from indexer.errors import CorruptSnapshotError
 from indexer.lexical.postings import Segment, build_segment, merge_segments, renumbered
-from indexer.lexical.tokens import chunk_terms, chunks, surfaces
+from indexer.lexical.tokens import analyse, chunks, surfaces
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Rows: TypeAlias = npt.NDArray[np.int64]
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Postings: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.uint8]]
+"""Of each posting its term (a position in the query), its row and its frequencies by field."""
 
 FIELDS: Final = (
     "name", "title", "namespace", "description", "parameter_names", "parameter_descriptions", "examples", "tags",
@@ -68,7 +70,8 @@ class LexicalMatches:
         present = self.gains > 0
         if fields is not None:
             present &= self.frequencies[:, list(fields)].any(axis=1)
-        return (np.bincount(self.rows, weights=mass * present, minlength=self.n_rows) / total).astype(np.float32)
+        covered = np.bincount(self.rows, weights=mass * present, minlength=self.n_rows)
+        return (covered / total).astype(np.float32)
 
 
 class LexicalSnapshot:
@@ -113,12 +116,14 @@ class LexicalSnapshot:
         found = surfaces(query)
         ids = np.array([self._vocabulary.get(term, -1) for term in found], dtype=np.int64)
         term, rows, frequencies = self._postings(ids)
-        gains = np.einsum("pf,pf->p", frequencies.astype(np.float32), self._factors[rows])
+        # Both lines are several times faster than fancy indexing and a row-wise sum or einsum of eight columns.
+        factors = np.take(self._factors, rows, axis=0, mode="clip")
+        gains = (frequencies * factors) @ _ONES
         present = gains > 0 if self.live < self.n_rows else None
         document_frequency = np.bincount(term, weights=present, minlength=len(found))
         idf = np.log1p((self.live - document_frequency + 0.5) / (document_frequency + 0.5)).astype(np.float32)
-        k1 = np.float32(self._parameters.k1)
-        gains = idf[term] * gains * (k1 + 1) / (k1 + gains)
+        k1 = self._parameters.k1
+        gains = np.asarray(idf[term] * gains * (k1 + 1) / (k1 + gains), dtype=np.float32)
         return LexicalMatches(tuple(found.values()), idf, term, rows, frequencies, gains, self.n_rows)
 
     def scores(self, query: str, rows: Rows | None = None) -> Floats:
@@ -138,28 +143,25 @@ class LexicalSnapshot:
         rarest_first: list[int] = here[np.argsort(-matches.idf[here], kind="stable")].tolist()
         return tuple(dict.fromkeys(matches.terms[index] for index in rarest_first))
 
-    def _postings(
-        self, ids: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-        spans: list[tuple[Segment, int, int, int]] = []
-        for segment in self._segments:
-            if not len(segment.terms):
-                continue
-            places = np.minimum(np.searchsorted(segment.terms, ids), len(segment.terms) - 1)
-            known = np.flatnonzero(segment.terms[places] == ids)
-            starts, ends = segment.starts[places[known]], segment.starts[places[known] + 1]
-            spans.extend(
-                (segment, index, start, end)
-                for index, start, end in zip(known.tolist(), starts.tolist(), ends.tolist(), strict=True)
-            )
-        if not spans:
-            return (
-                np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty((0, len(FIELDS)), dtype=np.uint8),
-            )  # fmt: skip
-        term = np.repeat([span[1] for span in spans], [end - start for _, _, start, end in spans])
-        rows = np.concatenate([segment.rows[start:end] for segment, _, start, end in spans])
-        frequencies = np.concatenate([segment.frequencies[start:end] for segment, _, start, end in spans])
-        return term, rows, frequencies
+    def _postings(self, ids: npt.NDArray[np.int64]) -> Postings:
+        found = [self._segment_postings(segment, ids) for segment in self._segments]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            return _NO_POSTINGS
+        term, rows, frequencies = zip(*found, strict=True)
+        return np.concatenate(term), np.concatenate(rows), np.concatenate(frequencies)
+
+    @staticmethod
+    def _segment_postings(segment: Segment, ids: npt.NDArray[np.int64]) -> Postings:
+        places = np.minimum(np.searchsorted(segment.terms, ids), len(segment.terms) - 1)
+        known = np.flatnonzero(segment.terms[places] == ids)
+        starts = segment.starts[places[known]]
+        counts = segment.starts[places[known] + 1] - starts
+        shifts = starts - np.cumsum(counts) + counts
+        where = np.arange(int(counts.sum())) + np.repeat(shifts, counts)
+        rows = np.take(segment.rows, where, mode="clip")
+        return np.repeat(known, counts), rows, np.take(segment.frequencies, where, axis=0, mode="clip")
 
 
 class LexicalIndex:
@@ -251,8 +253,8 @@ class LexicalIndex:
         index = LexicalIndex(self.parameters)
         index._vocabulary = dict(self._vocabulary)
         index._chunk_ids = dict(self._chunk_ids)
-        if self._segments:
-            index._segments = [renumbered(merge_segments(self._segments), new_rows)]
+        kept = renumbered(merge_segments(self._segments), new_rows) if self._segments else _EMPTY
+        index._segments = [kept] if len(kept.rows) else []
         index._lengths = self._lengths[keep_rows]
         index._alive = np.ones(len(keep_rows), dtype=np.bool_)
         index._rows = len(keep_rows)
@@ -305,7 +307,7 @@ class LexicalIndex:
 
     def _number(self, chunk: str) -> tuple[int, ...]:
         vocabulary = self._vocabulary
-        ids = tuple(vocabulary.setdefault(term, len(vocabulary)) for term in chunk_terms(chunk))
+        ids = tuple(vocabulary.setdefault(term, len(vocabulary)) for term, _ in analyse(chunk))
         if len(self._chunk_ids) < _CHUNK_CACHE:
             self._chunk_ids[chunk] = ids
         return ids
@@ -338,6 +340,12 @@ class LexicalIndex:
         self._rows = end
 
 
+_ONES: Final = np.ones(len(FIELDS), dtype=np.float32)
+_NO_POSTINGS: Final[Postings] = (
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=np.int32),
+    np.empty((0, len(FIELDS)), dtype=np.uint8),
+)
 _EMPTY: Final = Segment(
     np.empty(0, dtype=np.int32),
     np.zeros(1, dtype=np.int64),

@@ -45,34 +45,34 @@ _KANA_PARTICLES: Final = frozenset("をはがにでともへのやかよねし�
 
 def tokenize(text: str) -> list[str]:
     """Terms of a text in order, repeats kept."""
-    return [term for chunk in chunks(text) for term in chunk_terms(chunk)]
+    return [term for chunk in chunks(text) for term, _ in analyse(chunk)]
 
 
 def surfaces(text: str) -> dict[str, str]:
     """Distinct terms of a query in order, each with the word it was written as."""
     found: dict[str, str] = {}
     for chunk in chunks(text):
-        for term, surface in _analyse(chunk):
+        for term, surface in analyse(chunk):
             found.setdefault(term, surface)
     return found
 
 
 def chunks(text: str) -> list[str]:
-    """The text parted at white space, in compatibility form: the unit that `chunk_terms` reads and callers cache."""
+    """The text parted at white space, in compatibility form: the unit that `analyse` reads and callers cache."""
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).split()
 
 
-def chunk_terms(chunk: str) -> tuple[str, ...]:
-    """Terms of one chunk."""
-    return _cached_terms(chunk) if len(chunk) <= _CACHED_CHUNK else tuple(term for term, _ in _analyse(chunk))
+def analyse(chunk: str) -> tuple[tuple[str, str], ...]:
+    """The terms of one chunk, each with the word it was written as."""
+    return _cached(chunk) if len(chunk) <= _CACHED_CHUNK else tuple(_read(chunk))
 
 
-@lru_cache(maxsize=1 << 16)
-def _cached_terms(chunk: str) -> tuple[str, ...]:
-    return tuple(term for term, _ in _analyse(chunk))
+@lru_cache(maxsize=1 << 15)
+def _cached(chunk: str) -> tuple[tuple[str, str], ...]:
+    return tuple(_read(chunk))
 
 
-def _analyse(chunk: str) -> Iterator[tuple[str, str]]:
+def _read(chunk: str) -> Iterator[tuple[str, str]]:
     for run in _RUNS.finditer(chunk):
         text = run.group()
         match run.lastgroup:
