@@ -9,10 +9,11 @@ from typing import Any, Final, cast
 import httpx
 
 from gateway.chat.exchange import ChatResponse, ModelEvent, RoundFinished, TextDelta
+from gateway.chat.json_text import encode_json
 from gateway.chat.prompt import Prompt
 from gateway.errors import ModelError, ModelHTTPError, ModelUnavailableError
 from gateway.models.sse import DONE, event_data
-from gateway.models.wire import encode_json, prompt_to_wire, response_from_wire
+from gateway.models.wire import prompt_to_wire, response_from_wire
 from gateway.models.wire_stream import ChunkAssembler
 
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0

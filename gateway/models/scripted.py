@@ -9,10 +9,10 @@ from typing import Any, Final, TypeAlias
 import anyio.lowlevel
 
 from gateway.chat.exchange import ChatResponse, ModelEvent, ReasoningDelta, RoundFinished, TextDelta, Usage
+from gateway.chat.json_text import encode_json
 from gateway.chat.messages import AssistantMessage, ToolCall, text_of
 from gateway.chat.prompt import Prompt
 from gateway.errors import ModelError, TruncatedStreamError
-from gateway.models.wire import encode_json
 
 UsageCounter: TypeAlias = Callable[[Prompt, AssistantMessage], Usage]
 """Counts what a provider would bill for a prompt and its answer."""

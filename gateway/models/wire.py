@@ -28,15 +28,6 @@ REASONING_FIELDS: Final = ("reasoning_content", "reasoning")
 _NO_PARAMETERS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
 
-def encode_json(value: object) -> bytes:
-    """Compact UTF-8 JSON; lone surrogates, which UTF-8 cannot hold, stay escaped as the client wrote them."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
-
-
 # Requests
 
 

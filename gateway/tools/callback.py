@@ -17,6 +17,8 @@ class ToolMetadata:
     """Its result is the run's answer, if every tool of the round says so."""
     runs_here: bool = True
     """False: the call belongs to the caller, and is returned to it."""
+    checks_arguments: bool = False
+    """The tool checks its arguments itself; others are held to their schema before they run."""
 
 
 class ToolCallback(Protocol):

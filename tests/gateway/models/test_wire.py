@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from gateway.chat.json_text import encode_json
 from gateway.chat.messages import AssistantMessage, SystemMessage, ToolCall, ToolResponseMessage, UserMessage
 from gateway.chat.prompt import Prompt, ToolSpec
 from gateway.errors import InvalidRequestError, ModelError
-from gateway.models.wire import encode_json, prompt_from_wire, prompt_to_wire, response_from_wire, response_to_wire
+from gateway.models.wire import prompt_from_wire, prompt_to_wire, response_from_wire, response_to_wire
 
 WEATHER = {
     "type": "function",

@@ -1,0 +1,223 @@
+"""The one tool that every agent sees: it finds the others."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from gateway.chat.json_text import encode_json
+from gateway.chat.prompt import ToolSpec
+from gateway.errors import ToolArgumentsError
+from indexer import SearchScope, ToolIndex, ToolKey, ToolReference, ToolSearchRequest, ToolSearchResponse
+
+SEARCH_TOOL_NAME: Final = "search_tools"
+MAX_QUERIES: Final = 5
+_MAX_LINE: Final = 160
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s|(?<=[。！？])")
+
+# The bytes of this object are part of the prompt prefix that providers cache: no counts, no dates, no catalog in it.
+SEARCH_TOOL_SPEC: Final = ToolSpec(
+    name=SEARCH_TOOL_NAME,
+    description=(
+        "Find tools in a large catalog. Most of your tools are not listed here: before you say that something cannot "
+        "be done, and before you guess, search for a tool that does it. Describe each thing you need to do in a short "
+        "phrase of its own, in any language; put several needs into one call. Found tools are added to your tool list, "
+        "and you can call them in your next message. Search again only for a different need."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "queries": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "minItems": 1,
+                "maxItems": MAX_QUERIES,
+                "description": "What you need to do, one need each: 'refund an order', 'list S3 buckets'. "
+                "An exact tool name works too.",
+            },
+            "max_results": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "The most tools you want back in all; leave it out unless you want fewer.",
+            },
+            "namespace": {
+                "type": "string",
+                "description": "Search only this namespace; leave it out to search everything.",
+            },
+        },
+        "required": ["queries"],
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """What a model asked of the search tool."""
+
+    queries: tuple[str, ...]
+    max_results: int
+    namespace: str | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for queries that ask for the same: case, word order, punctuation and order of needs do not matter."""
+        return (frozenset(_words(query) for query in self.queries), self.namespace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRecord:
+    """One search of a run: what was asked, what was found and why."""
+
+    round: int
+    """The model call that asked, counted from 1."""
+    queries: tuple[str, ...]
+    namespace: str | None = None
+    results: tuple[ToolReference, ...] = ()
+    empty_reason: str = ""
+    degraded: str = "none"
+    stale: bool = False
+    took_ms: float = 0.0
+    repeated: bool = False
+    """The same was asked before in this run: answered from memory, with a hint to stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTool:
+    """A found tool under the name by which the model may call it."""
+
+    name: str
+    reference: ToolReference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchAnswer:
+    """What a search says to the model, and the same as data."""
+
+    text: str
+    found: tuple[FoundTool, ...] = field(default=())
+
+
+class ToolSearchTool:
+    """Searches the index and words the answer; shared by all runs and holds nothing of any."""
+
+    def __init__(self, index: ToolIndex, *, max_results: int = 5) -> None:
+        """`max_results` is the operator's cap: a model may ask for fewer, never for more."""
+        self._index = index
+        self._max_results = max_results
+
+    @property
+    def spec(self) -> ToolSpec:
+        return SEARCH_TOOL_SPEC
+
+    def parse(self, arguments: Mapping[str, Any]) -> SearchQuery:
+        """The query in a call's arguments, within the operator's cap. Raises: ToolArgumentsError."""
+        # Models often write `query`, or one string where a list is wanted; what they mean is clear.
+        given = arguments.get("queries", arguments.get("query"))
+        entries = cast("Sequence[object]", given) if isinstance(given, list) else [given]
+        queries = tuple(dict.fromkeys(one.strip() for one in entries if isinstance(one, str) and one.strip()))
+        if not queries:
+            raise ToolArgumentsError(
+                f"{SEARCH_TOOL_NAME} needs `queries`: a list of 1 to {MAX_QUERIES} short phrases, each saying what a "
+                'tool should do, {"queries": ["refund an order"]} say.'
+            )
+        wanted = arguments.get("max_results")
+        asked = int(wanted) if isinstance(wanted, int | float) and wanted >= 1 else self._max_results
+        namespace = arguments.get("namespace")
+        return SearchQuery(
+            queries=queries[:MAX_QUERIES],
+            max_results=min(asked, self._max_results),
+            namespace=namespace.strip() if isinstance(namespace, str) and namespace.strip() else None,
+        )
+
+    async def search(
+        self, query: SearchQuery, scope: SearchScope, *, already_found: frozenset[ToolKey] = frozenset()
+    ) -> ToolSearchResponse:
+        """Ask the index; a namespace narrows the caller's scope and never widens it."""
+        if query.namespace is not None:
+            inside = scope.namespaces is None or query.namespace in scope.namespaces
+            scope = _narrowed(scope, frozenset({query.namespace}) if inside else frozenset())
+        return await self._index.search(
+            ToolSearchRequest(
+                queries=query.queries, max_results=query.max_results, scope=scope, already_found=already_found
+            )
+        )
+
+
+def found_text(query: SearchQuery, found: Sequence[FoundTool]) -> str:
+    """The answer that lists what was found, one line a tool, as compact JSON."""
+    several = len(query.queries) > 1
+    return _text(
+        {
+            "tools": [_entry(tool, with_query=several) for tool in found],
+            "next": "These tools are now in your tool list. Call the one that fits by its name; "
+            "search again only for something else.",
+        }
+    )
+
+
+def repeated_text(query: SearchQuery, found: Sequence[FoundTool]) -> str:
+    """The answer to a search that was made before in the run."""
+    if found:
+        hint = (
+            "STOP: you have already searched for this and the answer is the same. Do not search for it again: call one "
+            "of these tools, or answer without."
+        )
+    else:
+        hint = (
+            "STOP: you have already searched for this and nothing was found. Do not search for it again: go on without "
+            "such a tool, and tell the user what cannot be done."
+        )
+    return _text({"tools": [_entry(tool, with_query=False) for tool in found], "next": hint})
+
+
+def empty_text(query: SearchQuery, response: ToolSearchResponse) -> str:
+    """The answer that explains why nothing was found and what to do instead."""
+    asked = f"namespace {query.namespace!r}" if query.namespace else "the tools you may use"
+    match response.empty_reason:
+        case "catalog_empty":
+            why = "The catalog holds no tools yet. Do not search again: answer without tools."
+        case "nothing_in_scope":
+            why = f"There is nothing in {asked}. Do not repeat this search" + (
+                ": leave `namespace` out, or use another one." if query.namespace else ": answer without such a tool."
+            )
+        case "all_already_found":
+            why = "Everything that matches is already in your tool list. Call one of those; do not search for it again."
+        case _:
+            why = (
+                f"No tool in {asked} does this. Do not repeat the same query. If you know another word for the need, "
+                "search once with it; otherwise go on without, and tell the user what cannot be done."
+            )
+    body: dict[str, object] = {"tools": [], "why": why}
+    if response.namespaces:
+        body["namespaces"] = list(response.namespaces)
+    return _text(body)
+
+
+def _entry(tool: FoundTool, *, with_query: bool) -> dict[str, str]:
+    entry = {"name": tool.name, "description": one_line(tool.reference.definition.description)}
+    if with_query:
+        entry["for"] = tool.reference.query
+    return entry
+
+
+def one_line(description: str) -> str:
+    """The first sentence of a description, cut to a line."""
+    text = " ".join(description.split())
+    first = _SENTENCE_END.split(text, maxsplit=1)[0]
+    return first if len(first) <= _MAX_LINE else first[: _MAX_LINE - 1].rstrip() + "…"
+
+
+def _narrowed(scope: SearchScope, namespaces: frozenset[str]) -> SearchScope:
+    return SearchScope(
+        tenant=scope.tenant, namespaces=namespaces, tags=scope.tags, trust=scope.trust, tools=scope.tools
+    )
+
+
+def _words(query: str) -> str:
+    return " ".join(sorted(set(re.findall(r"\w+", unicodedata.normalize("NFKC", query).casefold()))))
+
+
+def _text(body: Mapping[str, object]) -> str:
+    return encode_json(body).decode()
