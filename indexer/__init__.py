@@ -12,6 +12,10 @@ from indexer.definition import (
     definition_from_record,
     definition_to_record,
 )
+from indexer.document import ToolDocument, dense_text, document_of
+from indexer.embedders.base import Embedder
+from indexer.embedders.factory import make_embedder
+from indexer.engine import search_rows
 from indexer.errors import (
     CorruptSnapshotError,
     DimensionMismatchError,
@@ -25,6 +29,8 @@ from indexer.errors import (
     UnknownEncoderError,
 )
 from indexer.index import IndexStats, ToolIndex
+from indexer.lexical import LexicalIndex
+from indexer.matrix import VectorMatrix
 from indexer.search import (
     RegistrationReport,
     RejectedTool,
@@ -46,10 +52,18 @@ __all__ = [
     "DEFAULT_TENANT",
     "CorruptSnapshotError",
     "DimensionMismatchError",
+    "Embedder",
     "EmbeddingError",
     "IndexStats",
     "IndexerError",
     "IndexerSettings",
+    "LexicalIndex",
+    "ToolDocument",
+    "VectorMatrix",
+    "dense_text",
+    "document_of",
+    "make_embedder",
+    "search_rows",
     "InvalidToolError",
     "RegistrationReport",
     "RejectedTool",
