@@ -29,6 +29,7 @@ from indexer.errors import (
     UnknownEncoderError,
 )
 from indexer.index import IndexStats, ToolIndex
+from indexer.opening import open_index
 from indexer.lexical import LexicalIndex
 from indexer.matrix import VectorMatrix
 from indexer.search import (
@@ -85,4 +86,5 @@ __all__ = [
     "arguments_problem",
     "definition_from_record",
     "definition_to_record",
+    "open_index",
 ]

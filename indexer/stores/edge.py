@@ -5,9 +5,10 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import orjson
 
@@ -30,22 +31,35 @@ class _DamagedStoreError(StoreError):
     """The engine failed for another reason than its lock."""
 
 
-def stored_dimensions(path: Path) -> int | None:
-    """The width of the vectors in the store at `path`, None where there is no store. Raises: StoreError."""
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What is noted beside a shard: its own words for what cannot be asked of it before it is open."""
+
+    dimensions: int
+    store_id: str
+
+
+def _describe(path: Path) -> _Description | None:
     try:
-        description = orjson.loads((path / _DESCRIPTION).read_bytes())
-        if description["format"] != _FORMAT:
+        noted = orjson.loads((path / _DESCRIPTION).read_bytes())
+        if noted["format"] != _FORMAT:
             raise StoreError(
-                f"The store at {path} has format {description['format']}, this program reads format {_FORMAT}. "
+                f"The store at {path} has format {noted['format']}, this program reads format {_FORMAT}. "
                 "Use the version that wrote it, or index into another home."
             )
-        return int(description["dimensions"])
+        return _Description(int(noted["dimensions"]), str(noted["store_id"]))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise StoreError(f"Cannot read the store at {path}: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path / _DESCRIPTION} is damaged ({error}). Restore it from a backup.") from error
+
+
+def stored_dimensions(path: Path) -> int | None:
+    """The width of the vectors in the store at `path`, None where there is no store. Raises: StoreError."""
+    description = _describe(path)
+    return None if description is None else description.dimensions
 
 
 @final
@@ -69,9 +83,11 @@ class EdgeToolStore:
         self._edge = qdrant_edge
         self._path = path
         self._dimensions = dimensions
-        existing = stored_dimensions(path)
-        if existing is not None and existing != dimensions:
-            raise DimensionMismatchError(expected=existing, got=dimensions, where=f"store at {path}")
+        existing = _describe(path)
+        if existing is not None and existing.dimensions != dimensions:
+            raise DimensionMismatchError(expected=existing.dimensions, got=dimensions, where=f"store at {path}")
+        self.store_id = uuid4().hex if existing is None else existing.store_id
+        """Random, of this store and its copies: what was derived from another store is not mistaken for its own."""
         self._shard: qdrant_edge.EdgeShard | None = self._create() if existing is None else self._load()
         self._note_owner()
 
@@ -102,7 +118,8 @@ class EdgeToolStore:
         for name, schema in fields.items():
             shard.update(edge.UpdateOperation.create_field_index(name, schema))
         shard.flush()
-        _write(self._path / _DESCRIPTION, {"format": _FORMAT, "dimensions": self._dimensions})
+        description = {"format": _FORMAT, "dimensions": self._dimensions, "store_id": self.store_id}
+        _write(self._path / _DESCRIPTION, description)
         return shard
 
     def _load(self) -> "qdrant_edge.EdgeShard":

@@ -1,0 +1,198 @@
+"""One search over one state of the replica: exact names, ranked rows, shared places, reasons."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from indexer.columns import Rows
+from indexer.definition import ToolKey
+from indexer.embedders.base import Embedder, Vectors
+from indexer.engine import PlannedQuery, RankedRows, plan_query, rank_rows
+from indexer.errors import EmbeddingError
+from indexer.lexical import LexicalMatches
+from indexer.ranking import name_candidates, parse_select, share_places
+from indexer.replica import ReplicaState, ScopeView
+from indexer.search import Degradation, EmptyReason, ToolReference, ToolSearchRequest, ToolSearchResponse
+from indexer.stores.payload import decode_definition
+
+_log = logging.getLogger(__name__)
+
+MAX_SUGGESTED_NAMESPACES: Final = 8
+MAX_QUERIES: Final = 5
+_MAX_SURPLUS: Final = 100
+"""How many more than asked for are ranked, so that tools already found do not take the places of others."""
+_MAX_SCORE: Final = 0.99
+"""Of anything but an exact name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """A row and what speaks for it."""
+
+    row: int
+    score: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """One query of a request and its hits, best first."""
+
+    query: str
+    hits: dict[ToolKey, _Hit]
+
+
+def find_tools(state: ReplicaState, request: ToolSearchRequest, embedder: Embedder) -> ToolSearchResponse:
+    """Answer a request from one state of the catalog; an encoder that fails costs meaning, not the answer."""
+    view = state.view(request.scope)
+    queries = [query.strip() for query in request.queries if query.strip()][:MAX_QUERIES]
+    if not view.count or not queries or request.max_results < 1:
+        return _nothing(state, request, view)
+    selections = [parse_select(query) for query in queries]
+    planned = [plan_query(query) for query, names in zip(queries, selections, strict=True) if not names]
+    vectors, degraded = _embed(planned, embedder)
+    ranked = iter(zip(planned, vectors, strict=True))
+    needs: list[_Need] = []
+    for query, names in zip(queries, selections, strict=True):
+        exact = _exact_hits(state, request, view, names or name_candidates(query))
+        if not names:
+            plan, own_vectors = next(ranked)
+            exact |= {
+                key: hit
+                for key, hit in _ranked_hits(state, request, view, plan, own_vectors).items()
+                if key not in exact
+            }
+        needs.append(_Need(query, exact))
+    return _respond(state, request, view, needs, degraded)
+
+
+def _embed(planned: Sequence[PlannedQuery], embedder: Embedder) -> tuple[list[Vectors | None], Degradation]:
+    """The vectors of each query, embedded as one batch; None for each where the encoder fails."""
+    texts = [text for plan in planned for text in plan.texts]
+    if not texts:
+        return [], "none"
+    try:
+        vectors = embedder.embed_queries(texts)
+    except EmbeddingError:
+        _log.exception("the encoder %s failed on a query; searching by words alone", embedder.embedder_id)
+        return [None] * len(planned), "lexical"
+    ends = np.cumsum([len(plan.texts) for plan in planned])
+    return list(np.split(vectors, ends[:-1])), "none"
+
+
+def _exact_hits(
+    state: ReplicaState, request: ToolSearchRequest, view: ScopeView, names: Sequence[str]
+) -> dict[ToolKey, _Hit]:
+    hits: dict[ToolKey, _Hit] = {}
+    for name in names:
+        rows = state.rows_named(request.scope.tenant, name)
+        for row in rows:
+            if _in_view(view.rows, row):
+                hits.setdefault(state.table.key(row), _Hit(row, 1.0, ("exact name",)))
+            if len(hits) >= request.max_results + _MAX_SURPLUS:
+                return hits
+    return hits
+
+
+def _ranked_hits(
+    state: ReplicaState, request: ToolSearchRequest, view: ScopeView, plan: PlannedQuery, vectors: Vectors | None
+) -> dict[ToolKey, _Hit]:
+    surplus = min(len(request.already_found), _MAX_SURPLUS)
+    ranked = rank_rows(
+        plan,
+        vectors,
+        matrix=state.matrix,
+        lexical=state.lexical,
+        k=request.max_results + surplus,
+        rows=view.rows,
+    )
+    if not len(ranked.rows):
+        return {}
+    scores = _shown_scores(ranked)
+    matches = state.lexical.match(plan.text)
+    return {
+        state.table.key(row): _Hit(row, score, _reasons(ranked, place, _words(matches, row)))
+        for place, (row, score) in enumerate(zip(ranked.rows.tolist(), scores, strict=True))
+    }
+
+
+def _shown_scores(ranked: RankedRows) -> list[float]:
+    """Scores for people, 0 to 1: in the order of the ranking, the best as high as its confidence."""
+    best = min(float(ranked.confidence.max()), _MAX_SCORE)
+    relative = np.clip(ranked.scores / ranked.scores[0], 0.0, 1.0)
+    return [round(best * value, 4) for value in relative.tolist()]
+
+
+def _words(matches: LexicalMatches, row: int) -> list[str]:
+    """The words of the query that stand in a row, the rarest first."""
+    here = matches.term[(matches.rows == row) & (matches.gains > 0)]
+    rarest_first = here[np.argsort(-matches.idf[here], kind="stable")]
+    numbers: list[int] = rarest_first.tolist()
+    return list(dict.fromkeys(matches.terms[number] for number in numbers))
+
+
+def _reasons(ranked: RankedRows, place: int, words: Sequence[str]) -> tuple[str, ...]:
+    reasons: list[str] = []
+    if words:
+        reasons.append(f"words: {', '.join(words)}")
+    cosine = float(ranked.cosine[place])
+    if cosine > 0:
+        reasons.append(f"meaning: {cosine:.2f}")
+    if ranked.weak[place]:
+        reasons.append("weak match")
+    return tuple(reasons)
+
+
+def _respond(
+    state: ReplicaState,
+    request: ToolSearchRequest,
+    view: ScopeView,
+    needs: Sequence[_Need],
+    degraded: Degradation,
+) -> ToolSearchResponse:
+    places = share_places([list(need.hits) for need in needs], request.max_results, request.already_found)
+    results = [_reference(state, needs[number].hits[key], needs[number].query) for key, number in places]
+    # The engine filtered by the same scope; this is the second lock on the door.
+    admitted = tuple(reference for reference in results if request.scope.admits(reference.definition))
+    if not admitted:
+        return _nothing(state, request, view, degraded)
+    return ToolSearchResponse(results=admitted, catalog_revision=state.revision, degraded=degraded)
+
+
+def _reference(state: ReplicaState, hit: _Hit, query: str) -> ToolReference:
+    return ToolReference(
+        definition=decode_definition(state.table.encoded(hit.row)),
+        alias=state.table.alias(hit.row),
+        score=hit.score,
+        reasons=hit.reasons,
+        query=query,
+    )
+
+
+def _nothing(
+    state: ReplicaState, request: ToolSearchRequest, view: ScopeView, degraded: Degradation = "none"
+) -> ToolSearchResponse:
+    reason: EmptyReason = "no_match"
+    if not state.live:
+        reason = "catalog_empty"
+    elif not view.count:
+        reason = "nothing_in_scope"
+    namespaces = state.table.count_namespaces(state.live_rows(request.scope), state.n_rows)
+    largest = sorted(namespaces, key=lambda name: (-namespaces[name], name))[:MAX_SUGGESTED_NAMESPACES]
+    return ToolSearchResponse(
+        results=(),
+        catalog_revision=state.revision,
+        degraded=degraded,
+        empty_reason=reason,
+        namespaces=tuple(largest),
+    )
+
+
+def _in_view(rows: Rows | None, row: int) -> bool:
+    if rows is None:
+        return True
+    place = int(np.searchsorted(rows, row))
+    return place < len(rows) and int(rows[place]) == row

@@ -1,0 +1,232 @@
+"""The catalog in memory: vectors, words and rows in step, read without locks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.columns import Rows
+from indexer.definition import ToolKey
+from indexer.document import ToolDocument, document_of
+from indexer.errors import CorruptSnapshotError
+from indexer.lexical import LexicalIndex, LexicalSnapshot
+from indexer.matrix import MatrixSnapshot, VectorMatrix
+from indexer.rows import RowEntry, RowTable
+from indexer.search import SearchScope
+from indexer.stores.base import StoredTool
+from indexer.stores.payload import decode_definition, encode_definition
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+MAX_DEAD_SHARE: Final = 0.2
+_WORTH_COMPACTING: Final = 1024
+"""Fewer dead rows than this cost less than rebuilding the rest."""
+_CACHED_VIEWS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeView:
+    """The live rows of one scope at one moment."""
+
+    rows: Rows | None
+    """Ascending and distinct; None where every live row is in scope."""
+    count: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplicaState:
+    """The catalog at one revision: whoever holds it sees no later change."""
+
+    revision: int
+    table: RowTable
+    matrix: MatrixSnapshot
+    lexical: LexicalSnapshot
+    quarantined: Mapping[ToolKey, StoredTool]
+    _views: dict[SearchScope, ScopeView] = field(default_factory=dict[SearchScope, ScopeView])
+
+    @property
+    def n_rows(self) -> int:
+        return self.matrix.n_rows
+
+    @property
+    def live(self) -> int:
+        return self.matrix.live
+
+    def alive(self, row: int) -> bool:
+        return bool(self.matrix.penalty[row] == 0)
+
+    def row_of(self, key: ToolKey) -> int | None:
+        """The live row of a tool."""
+        return self._live(self.table.latest(key, self.n_rows))
+
+    def row_behind(self, tenant: str, alias: str) -> int | None:
+        """The live row behind a model-facing alias."""
+        return self._live(self.table.by_alias(tenant, alias, self.n_rows))
+
+    def rows_named(self, tenant: str, name: str) -> list[int]:
+        """Live rows whose name, alias or `namespace/name` is this one but for case."""
+        return [row for row in self.table.by_name(tenant, name, self.n_rows) if self.alive(row)]
+
+    def view(self, scope: SearchScope) -> ScopeView:
+        """The live rows in scope; recent ones are remembered for as long as this state is the newest."""
+        view = self._views.get(scope)
+        if view is None:
+            view = self._look(scope)
+            if len(self._views) >= _CACHED_VIEWS:
+                self._views.clear()
+            self._views[scope] = view
+        return view
+
+    def live_rows(self, scope: SearchScope) -> Rows:
+        """As `view`, always as an array."""
+        rows = self.view(scope).rows
+        return np.flatnonzero(self.matrix.penalty == 0) if rows is None else rows
+
+    def stored(self, row: int, encoder_id: str) -> StoredTool:
+        """The tool in a row, as the store holds it, without its vector."""
+        return StoredTool(
+            definition=decode_definition(self.table.encoded(row)),
+            content_hash=self.table.content_hash(row),
+            revision=self.table.revision(row),
+            encoder_id=encoder_id,
+        )
+
+    def _look(self, scope: SearchScope) -> ScopeView:
+        rows = self.table.scope_rows(scope, self.n_rows)
+        if rows is None:
+            return ScopeView(None, self.live)
+        if self.live < self.n_rows:
+            rows = rows[self.matrix.penalty[rows] == 0]
+        return ScopeView(None if len(rows) == self.live else rows, len(rows))
+
+    def _live(self, row: int | None) -> int | None:
+        return row if row is not None and self.alive(row) else None
+
+
+class Replica:
+    """Follows the store change by change; one writer, any number of readers of `state`.
+
+    Rows are appended and tombstoned, never moved: a reader keeps the state it began with while the writer goes on.
+    """
+
+    def __init__(self, dimensions: int) -> None:
+        self._matrix = VectorMatrix(dimensions)
+        self._lexical = LexicalIndex()
+        self._table = RowTable()
+        self._quarantined: Mapping[ToolKey, StoredTool] = MappingProxyType({})
+        self._revision = 0
+        self.state = self._publish()
+
+    @property
+    def revision(self) -> int:
+        return self._revision
+
+    def apply(self, tools: Sequence[StoredTool], documents: Mapping[ToolKey, ToolDocument] | None = None) -> None:
+        """Take over changes in order of revision, no key twice; the next reader of `state` sees all of them.
+
+        An active tool must bring its vector. `documents`: those that are at hand already.
+        """
+        if not tools:
+            return
+        self._bury([tool.key for tool in tools])
+        self._append([tool for tool in tools if tool.status == "active"], documents or {})
+        self._quarantine(tools)
+        self._revision = max(self._revision, *(tool.revision for tool in tools))
+        self.state = self._publish()
+
+    def advance(self, revision: int) -> None:
+        """Note that there is nothing new up to this revision."""
+        if revision > self._revision:
+            self._revision = revision
+            self.state = self._publish()
+
+    def _publish(self) -> ReplicaState:
+        return ReplicaState(
+            revision=self._revision,
+            table=self._table,
+            matrix=self._matrix.snapshot(),
+            lexical=self._lexical.snapshot(),
+            quarantined=self._quarantined,
+        )
+
+    def _bury(self, keys: Sequence[ToolKey]) -> None:
+        rows = [row for key in keys if (row := self.state.row_of(key)) is not None]
+        dead = np.array(sorted(rows), dtype=np.int64)
+        self._matrix.tombstone(dead)
+        self._lexical.remove(dead)
+
+    def _append(self, tools: Sequence[StoredTool], documents: Mapping[ToolKey, ToolDocument]) -> None:
+        if not tools:
+            return
+        vectors = [tool.vector for tool in tools if tool.vector is not None]
+        if len(vectors) < len(tools):
+            raise ValueError("an active tool without its vector")
+        self._table.append(
+            [
+                RowEntry(tool.definition, encode_definition(tool.definition), tool.content_hash, tool.revision)
+                for tool in tools
+            ]
+        )
+        self._lexical.add([documents.get(tool.key) or document_of(tool.definition) for tool in tools])
+        self._matrix.append(np.stack(vectors))
+
+    def _quarantine(self, tools: Sequence[StoredTool]) -> None:
+        touched = {tool.key for tool in tools}
+        kept = {key: tool for key, tool in self._quarantined.items() if key not in touched}
+        new = {tool.key: tool for tool in tools if tool.status == "quarantined"}
+        if new or len(kept) < len(self._quarantined):
+            self._quarantined = MappingProxyType(kept | new)
+
+    # Compaction and snapshots.
+
+    @property
+    def wants_compaction(self) -> bool:
+        dead = self._matrix.dead
+        return dead >= _WORTH_COMPACTING and dead > MAX_DEAD_SHARE * self._matrix.n_rows
+
+    def compact(self) -> None:
+        """Leave the dead rows behind; readers keep theirs until they let go of their state."""
+        keep = np.flatnonzero(self.state.matrix.penalty == 0)
+        matrix, lexical = self._matrix.compacted(keep), self._lexical.compacted(keep)
+        table = RowTable.from_arrays(self._table.to_arrays(keep))
+        self._matrix, self._lexical, self._table = matrix, lexical, table
+        self.state = self._publish()
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The live rows as the arrays of a snapshot file; quarantined tools are for the caller to keep."""
+        if self._matrix.dead:
+            self.compact()
+        keep = np.arange(self._matrix.n_rows, dtype=np.int64)
+        parts: dict[str, Mapping[str, npt.NDArray[Any]]] = {
+            "matrix": self._matrix.to_arrays(),
+            "lexical": self._lexical.to_arrays(),
+            "table": self._table.to_arrays(keep),
+        }
+        return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, revision: int, quarantined: Sequence[StoredTool]) -> "Replica":
+        """Take over what `to_arrays` gave. Raises: CorruptSnapshotError."""
+
+        def part(name: str) -> dict[str, npt.NDArray[Any]]:
+            prefix = f"{name}."
+            return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+
+        matrix = VectorMatrix.from_arrays(part("matrix"))
+        replica = cls(matrix.dimensions)
+        replica._matrix = matrix
+        replica._lexical = LexicalIndex.from_arrays(part("lexical"))
+        replica._table = RowTable.from_arrays(part("table"))
+        if not matrix.n_rows == replica._lexical.n_rows == len(replica._table):
+            raise CorruptSnapshotError("the snapshot's parts are of different lengths")
+        replica._quarantined = MappingProxyType({tool.key: tool for tool in quarantined})
+        replica._revision = revision
+        replica.state = replica._publish()
+        return replica
+
+    def parts_bytes(self) -> dict[str, int]:
+        """Memory by part, in bytes."""
+        return {"vectors": self._matrix.nbytes, "lexical": self._lexical.nbytes, **self._table.parts_bytes()}

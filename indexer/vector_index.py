@@ -1,0 +1,158 @@
+"""`VectorToolIndex`: the catalog over a store and a numpy replica; the only crossing from async to blocking calls."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final, TypeVar, final
+
+import anyio
+import anyio.to_thread
+
+from indexer.definition import ToolDefinition, ToolKey
+from indexer.embedders.base import Embedder
+from indexer.finding import find_tools
+from indexer.index import IndexStats
+from indexer.replica import ReplicaState
+from indexer.search import (
+    RegistrationReport,
+    RejectedTool,
+    SearchScope,
+    ToolSearchRequest,
+    ToolSearchResponse,
+    merge_reports,
+)
+from indexer.stores.base import StoredTool
+from indexer.stores.payload import decode_definition
+from indexer.writing import CatalogWriter
+
+_Result = TypeVar("_Result")
+
+_THREAD_WORTH_SECONDS: Final = 0.002
+"""Searches that take longer than this leave the event loop; a hop to a thread costs about a tenth of it."""
+_SMOOTHING: Final = 0.2
+
+
+@final
+class VectorToolIndex:
+    """A `ToolIndex` whose searches never touch the store: they read the newest state of the replica, without locks.
+
+    What `register` and `delete` acknowledged survives a killed process at once; it survives a power cut from the
+    next snapshot on, which large registrations and `aclose` write.
+    """
+
+    def __init__(self, writer: CatalogWriter, embedder: Embedder, *, store_kind: str) -> None:
+        self._writer = writer
+        self._embedder = embedder
+        self._store_kind = store_kind
+        self._writing = anyio.CapacityLimiter(1)
+        self._search_seconds = 2 * _THREAD_WORTH_SECONDS  # the first searches warm caches: not on the event loop
+
+    async def register(
+        self,
+        entries: Iterable[ToolDefinition | RejectedTool],
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> RegistrationReport:
+        """As `ToolIndex.register`. Raises: StoreError, EmbeddingError, and what `entries` raises."""
+        started = time.perf_counter()
+        iterator = iter(entries)
+        reports = [RegistrationReport(catalog_revision=self._writer.state.revision)]
+        done = 0
+        while True:
+            taken, report = await self._write(partial(self._writer.take, iterator))
+            if not taken:
+                break
+            done += taken
+            reports.append(report)
+            if progress is not None:
+                progress(done)
+        await self._write(self._writer.save_if_much_changed)
+        return replace(merge_reports(reports), seconds=time.perf_counter() - started)
+
+    async def delete(self, keys: Iterable[ToolKey]) -> int:
+        """As `ToolIndex.delete`. Raises: StoreError."""
+        return await self._write(partial(self._writer.delete, list(keys)))
+
+    async def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
+        started = time.perf_counter()
+        search = partial(self._find, self._writer.state, request)
+        if self._search_seconds < _THREAD_WORTH_SECONDS:
+            response = search()
+        else:
+            response = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
+        return replace(response, took_ms=round((time.perf_counter() - started) * 1e3, 3))
+
+    def _find(self, state: ReplicaState, request: ToolSearchRequest) -> ToolSearchResponse:
+        """A search, timed by itself so that waiting for a thread does not count."""
+        started = time.perf_counter()
+        response = find_tools(state, request, self._embedder)
+        self._search_seconds += _SMOOTHING * (time.perf_counter() - started - self._search_seconds)
+        return response
+
+    async def get(self, key: ToolKey) -> StoredTool | None:
+        state = self._writer.state
+        row = state.row_of(key)
+        return state.quarantined.get(key) if row is None else state.stored(row, self._embedder.embedder_id)
+
+    async def resolve(self, names: Iterable[str], scope: SearchScope) -> dict[str, ToolDefinition]:
+        state = self._writer.state
+        found: dict[str, ToolDefinition] = {}
+        for name in names:
+            row = state.row_behind(scope.tenant, name)
+            if row is None:
+                continue
+            definition = decode_definition(state.table.encoded(row))
+            if scope.admits(definition):
+                found[name] = definition
+        return found
+
+    async def list_tools(
+        self, scope: SearchScope, *, offset: int = 0, limit: int = 100, quarantined: bool = False
+    ) -> Sequence[StoredTool]:
+        state = self._writer.state
+        if quarantined:
+            held = [tool for tool in state.quarantined.values() if scope.admits(tool.definition)]
+            return sorted(held, key=lambda tool: tool.key)[offset : offset + limit]
+        return await anyio.to_thread.run_sync(partial(self._page, state, scope, offset, limit))
+
+    def _page(self, state: ReplicaState, scope: SearchScope, offset: int, limit: int) -> list[StoredTool]:
+        rows = sorted(state.live_rows(scope).tolist(), key=state.table.key)
+        page = [state.stored(row, self._embedder.embedder_id) for row in rows[offset : offset + limit]]
+        return [tool for tool in page if scope.admits(tool.definition)]
+
+    async def namespaces(self, scope: SearchScope) -> dict[str, int]:
+        state = self._writer.state
+        counts = state.table.count_namespaces(state.live_rows(scope), state.n_rows)
+        return dict(sorted(counts.items()))
+
+    async def pinned(self, scope: SearchScope) -> Sequence[ToolDefinition]:
+        state = self._writer.state
+        rows = [row for row in state.table.pinned_rows(state.n_rows).tolist() if state.alive(row)]
+        definitions = [decode_definition(state.table.encoded(row)) for row in sorted(rows, key=state.table.key)]
+        return [definition for definition in definitions if scope.admits(definition)]
+
+    async def stats(self) -> IndexStats:
+        return await anyio.to_thread.run_sync(self._stats)
+
+    def _stats(self) -> IndexStats:
+        state = self._writer.state
+        return IndexStats(
+            tools=state.live,
+            quarantined=len(state.quarantined),
+            namespaces=state.table.count_groups(state.matrix.penalty == 0),
+            catalog_revision=state.revision,
+            encoder_id=self._embedder.embedder_id,
+            dimensions=self._embedder.dimensions,
+            store=self._store_kind,
+            parts_bytes=self._writer.parts_bytes(),
+        )
+
+    async def _write(self, call: Callable[[], _Result]) -> _Result:
+        """Run a writing call in the one thread for writing; it is waited for even if the caller is cancelled."""
+        return await anyio.to_thread.run_sync(call, limiter=self._writing)
+
+    async def aclose(self) -> None:
+        """As `ToolIndex.aclose`: also when the caller is being cancelled."""
+        with anyio.CancelScope(shield=True):
+            await self._write(self._writer.close)
