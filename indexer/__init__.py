@@ -29,9 +29,9 @@ from indexer.errors import (
     UnknownEncoderError,
 )
 from indexer.index import IndexStats, ToolIndex
-from indexer.opening import open_index
 from indexer.lexical import LexicalIndex
 from indexer.matrix import VectorMatrix
+from indexer.opening import open_index
 from indexer.search import (
     RegistrationReport,
     RejectedTool,
