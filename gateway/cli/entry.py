@@ -1,0 +1,193 @@
+"""The command line: what each command takes, and nothing of what it does.
+
+Every command imports its work when it runs: `toolscout search` must answer before a web framework has been imported.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.exits import EXIT_CODES_HELP, run_or_exit
+
+app = typer.Typer(
+    name="toolscout",
+    help="Search thousands of LLM tools, and serve them to agents a few at a time.",
+    epilog=EXIT_CODES_HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+bench = typer.Typer(help="Measure this installation.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
+
+Namespaces = Annotated[
+    list[str] | None, typer.Option("--namespace", "-n", help="Only this namespace; may be repeated.")
+]
+Tags = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only tools with this tag; may be repeated.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+ToolName = Annotated[str, typer.Argument(help="NAMESPACE/NAME, the model-facing alias, or a name that is unique.")]
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    run_or_exit(app)
+
+
+@app.command()
+def index(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="A JSON or NDJSON file, an OpenAPI document (file or URL), python:MODULE, mcp:COMMAND, mcp:URL, "
+            "aws, google or demo (both)."
+        ),
+    ],
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="Put every tool into this namespace instead of the source's own.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Add the tools of one or more sources to the catalog; what has not changed is not embedded again."""
+    from gateway.cli.indexing import index_sources
+
+    raise typer.Exit(index_sources(sources, namespace, as_json=as_json))
+
+
+@app.command()
+def search(
+    words: Annotated[list[str], typer.Argument(help="What the tool should do.")],
+    also: Annotated[
+        list[str] | None, typer.Option("--also", "-a", help="A further need; up to five share the places.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=100, help="How many tools at most.")] = 5,
+    namespaces: Namespaces = None,
+    tags: Tags = None,
+    as_json: Json = False,
+) -> None:
+    """Find the tools that fit a need, in any language."""
+    from gateway.cli.catalog_commands import search_catalog
+
+    raise typer.Exit(search_catalog([" ".join(words), *(also or [])], k, namespaces or [], tags or [], as_json=as_json))
+
+
+@app.command("list")
+def list_(
+    namespaces: Namespaces = None,
+    tags: Tags = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many tools at most.")] = 50,
+    offset: Annotated[int, typer.Option(min=0, help="How many to skip.")] = 0,
+    quarantined: Annotated[bool, typer.Option("--quarantined", help="Only tools in quarantine, and why.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List tools in order of namespace and name."""
+    from gateway.cli.catalog_commands import list_catalog
+
+    raise typer.Exit(
+        list_catalog(namespaces or [], tags or [], offset, limit, quarantined=quarantined, as_json=as_json)
+    )
+
+
+@app.command()
+def show(name: ToolName, as_json: Json = False) -> None:
+    """Show everything about one tool."""
+    from gateway.cli.catalog_commands import show_named
+
+    raise typer.Exit(show_named(name, as_json=as_json))
+
+
+@app.command()
+def delete(
+    names: Annotated[list[str], typer.Argument(help="NAMESPACE/NAME, alias or unique name of each tool.")],
+    as_json: Json = False,
+) -> None:
+    """Delete tools from the catalog."""
+    from gateway.cli.catalog_commands import delete_named
+
+    raise typer.Exit(delete_named(names, as_json=as_json))
+
+
+@app.command()
+def stats(as_json: Json = False) -> None:
+    """Show what the catalog holds and what that costs."""
+    from gateway.cli.catalog_commands import show_catalog_stats
+
+    raise typer.Exit(show_catalog_stats(as_json=as_json))
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on (TOOLSCOUT_HOST).")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on (TOOLSCOUT_PORT).")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes; more than one needs TOOLSCOUT_QDRANT_URL.")] = 1,
+    with_demo_catalog: Annotated[
+        bool, typer.Option("--with-demo-catalog", help="Index the AWS and Google APIs first, if that was not done.")
+    ] = False,
+) -> None:
+    """Start the gateway: HTTP interface, chat completions and MCP."""
+    from gateway.cli.serving import serve_gateway
+
+    raise typer.Exit(serve_gateway(host, port, workers, with_demo_catalog=with_demo_catalog))
+
+
+@app.command()
+def chat(
+    message: Annotated[str | None, typer.Argument(help="What to say; without it, a conversation.")] = None,
+    model: Annotated[str, typer.Option(help="Which model of the upstream.")] = "",
+) -> None:
+    """Talk to the model, with the catalog's tools at its hand."""
+    from gateway.cli.chatting import chat_with_catalog
+
+    raise typer.Exit(chat_with_catalog(message, model))
+
+
+@app.command()
+def demo(
+    as_json: Json = False,
+) -> None:
+    """Watch eight requests find their tools among thousands, and what that saved in prompt tokens."""
+    from gateway.demo.run import run_demo
+
+    raise typer.Exit(run_demo(as_json=as_json))
+
+
+@app.command()
+def mcp() -> None:
+    """Serve the catalog to an MCP client on stdin and stdout."""
+    from gateway.cli.serving import serve_mcp
+
+    raise typer.Exit(serve_mcp())
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Check that everything this installation needs is in place."""
+    from gateway.cli.diagnosis import diagnose
+
+    raise typer.Exit(diagnose(as_json=as_json))
+
+
+@bench.command("quality")
+def bench_quality(
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of retrieval test sets.", envvar="TOOLSCOUT_DATA", show_envvar=True)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how well search finds the right tools on test sets."""
+    from gateway.cli.benchmarks import measure_quality
+
+    raise typer.Exit(measure_quality(data, as_json=as_json))
+
+
+@app.callback(invoke_without_command=True)
+def _version(  # pyright: ignore[reportUnusedFunction] - Typer calls it
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        sys.stdout.write(f"toolscout {installed('toolscout')}\n")
+        raise typer.Exit
