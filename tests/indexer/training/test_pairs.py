@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from indexer.training import check_pairs
 from indexer.training.check_pairs import Catalog, Pair, ToolText
 
