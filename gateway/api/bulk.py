@@ -1,0 +1,121 @@
+"""Registering tools: one, several, or a stream of lines, where one bad entry never stops the rest."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Final, cast
+
+import orjson
+
+from gateway.api.guard import Caller
+from gateway.registry.registry import ToolRegistry
+from indexer import (
+    InvalidToolError,
+    RegistrationReport,
+    RejectedTool,
+    ToolDefinition,
+    ToolKey,
+    definition_from_json,
+    merge_reports,
+)
+
+_BATCH_TOOLS: Final = 512
+_BATCH_BYTES: Final = 8 * 1024 * 1024
+_MAX_LINE_BYTES: Final = 2 * 1024 * 1024
+
+_CALLER_EXECUTORS: Final = ("client",)
+_OPERATOR_EXECUTORS: Final = ("client", "simulated", "mcp", "python", "http")
+
+
+class EntryReader:
+    """Reads the entries of one request; knows which names it has seen."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._tenant = caller.tenant
+        # Code and connections are the operator's to name: who may only call over HTTP could else run anything.
+        self._executors = _OPERATOR_EXECUTORS if caller.is_operator else _CALLER_EXECUTORS
+        self._places: dict[ToolKey, str] = {}
+
+    def definition(self, raw: object, place: str = "") -> ToolDefinition:
+        """One tool. Raises: InvalidToolError."""
+        return definition_from_json(raw, place=place, tenant=self._tenant, executors=self._executors)
+
+    def entry(self, raw: object, place: str) -> ToolDefinition | RejectedTool:
+        """One of several tools; a second one of the same name is refused, for which of them counts is not said."""
+        try:
+            definition = self.definition(raw)
+        except InvalidToolError as error:
+            return RejectedTool(
+                place=place, tool=error.tool or _name_in(raw), field=error.field, reason=error.reason, fix=error.fix
+            )
+        first = self._places.setdefault(definition.key, place)
+        if first != place:
+            return RejectedTool(
+                place=place,
+                tool=str(definition.key),
+                field="name",
+                reason=f"the same tool stands at {first} of this request",
+                fix="Leave one of them out, or give it another name or namespace.",
+            )
+        return definition
+
+    def line(self, line: bytes, number: int) -> ToolDefinition | RejectedTool:
+        """One line of a bulk load."""
+        place = f"line {number}"
+        if len(line) > _MAX_LINE_BYTES:
+            reason = f"is longer than {_MAX_LINE_BYTES // 1024**2} MiB"
+            return RejectedTool(place=place, tool="", field="line", reason=reason, fix="Shorten the tool.")
+        try:
+            raw: object = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            return RejectedTool(
+                place=place,
+                tool="",
+                field="line",
+                reason=f"is not valid JSON: {error.msg} at column {error.colno}",
+                fix="Write one JSON object a line.",
+            )
+        return self.entry(raw, place)
+
+
+def _name_in(raw: object) -> str:
+    name: object = cast("dict[str, object]", raw).get("name") if isinstance(raw, dict) else None
+    return name[:80] if isinstance(name, str) and name.isprintable() else ""
+
+
+async def register_lines(
+    chunks: AsyncIterator[bytes], registry: ToolRegistry, reader: EntryReader
+) -> RegistrationReport:
+    """Register a stream of lines batch by batch: memory stays bounded, and every batch is durable before the next."""
+    reports: list[RegistrationReport] = []
+    batch: list[ToolDefinition | RejectedTool] = []
+    batch_bytes = 0
+    async for number, line in _numbered_lines(chunks):
+        batch.append(reader.line(line, number))
+        batch_bytes += len(line)
+        if len(batch) == _BATCH_TOOLS or batch_bytes >= _BATCH_BYTES:
+            reports.append(await registry.register(batch))
+            batch, batch_bytes = [], 0
+    if batch or not reports:
+        reports.append(await registry.register(batch))
+    return merge_reports(reports)
+
+
+async def _numbered_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[int, bytes]]:
+    """Lines that are not blank, with their number; of an endless line no more is kept than shows that it is one."""
+    number, rest = 0, b""
+    async for chunk in chunks:
+        *lines, last = chunk.split(b"\n")
+        for line in lines:
+            number += 1
+            line, rest = rest + line, b""
+            if line.strip():
+                yield number, line
+        rest += last
+        if len(rest) > 2 * _MAX_LINE_BYTES:
+            rest = rest[: _MAX_LINE_BYTES + 1]
+    if rest.strip():
+        yield number + 1, rest
+
+
+def entries_in(tools: Sequence[object], reader: EntryReader) -> Iterator[ToolDefinition | RejectedTool]:
+    """The entries of a `{"tools": [...]}` body."""
+    return (reader.entry(raw, f"tools[{place}]") for place, raw in enumerate(tools))

@@ -1,0 +1,99 @@
+"""What routes are handed: the gateway's parts, who is asking, and the body, read within its bounds."""
+
+import json
+from typing import Annotated, Any, Final, TypeAlias, cast
+from urllib.parse import unquote
+
+from fastapi import Depends, Request
+
+from gateway.api.errors import ProblemError
+from gateway.api.guard import Caller
+from gateway.services import Services
+from indexer import SearchScope, ToolKey
+
+MAX_BODY_BYTES: Final = 4 * 1024 * 1024
+_TOOLS_PATH: Final = b"/v1/tools/"
+
+
+def get_services(request: Request) -> Services:
+    """The parts that the application's lifespan opened."""
+    return cast("Services", request.app.state.services)
+
+
+def get_caller(request: Request) -> Caller:
+    """Who is asking, as the guard has established."""
+    return cast("Caller", request.scope["toolscout.caller"])
+
+
+def scope_of(
+    caller: Caller, namespaces: "list[str] | None" = None, tags: "list[str] | tuple[str, ...]" = ()
+) -> SearchScope:
+    """The caller's view of the catalog, narrowed to what the request asks for."""
+    return SearchScope(
+        tenant=caller.tenant, namespaces=frozenset(namespaces) if namespaces else None, tags=frozenset(tags)
+    )
+
+
+async def read_body(request: Request) -> bytes:
+    """The whole body. Raises: ProblemError (413) past 4 MiB."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise ProblemError(
+                413,
+                "body-too-large",
+                f"the body is larger than {MAX_BODY_BYTES // 1024**2} MiB; send less, or many tools as lines to "
+                "/v1/tools/bulk",
+            )
+    return bytes(body)
+
+
+async def json_body(request: Request) -> object:
+    """The body as parsed JSON. Raises: ProblemError that says where it is broken."""
+    return parse_json(await read_body(request))
+
+
+def parse_json(body: bytes, *, where: str = "the body") -> Any:  # noqa: ANN401  whatever the caller sent
+    """Raises: ProblemError (400) naming line and column."""
+    if not body.strip():
+        raise ProblemError(400, "invalid-json", f"{where} is empty; send a JSON object")
+    try:
+        return json.loads(body, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ProblemError(
+            400, "invalid-json", f"{where} is not valid JSON: {error.msg} at {place}", errors=[{"place": place}]
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ProblemError(
+            400, "invalid-json", f"{where} is not UTF-8: byte {error.start} cannot be read; send UTF-8"
+        ) from None
+    except RecursionError:
+        raise ProblemError(400, "invalid-json", f"{where} is nested too deeply; flatten it") from None
+    except ValueError as error:
+        raise ProblemError(400, "invalid-json", f"{where} is not valid JSON: {error}") from None
+
+
+def as_object(body: object) -> dict[str, Any]:
+    """A parsed body as an object. Raises: ProblemError (422)."""
+    if not isinstance(body, dict):
+        raise ProblemError(422, "invalid-request", "the body must be a JSON object")
+    return cast("dict[str, Any]", body)
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def get_tool_key(request: Request) -> ToolKey:
+    """The tool that a path names. Read from the raw path: an escaped slash belongs to a name, not to the path."""
+    raw = cast("bytes", request.scope.get("raw_path") or request.scope["path"].encode())
+    namespace, _, name = raw.partition(b"?")[0].removeprefix(_TOOLS_PATH).partition(b"/")
+    return ToolKey(get_caller(request).tenant, unquote(namespace.decode("latin-1")), unquote(name.decode("latin-1")))
+
+
+ServicesOf: TypeAlias = Annotated[Services, Depends(get_services)]
+CallerOf: TypeAlias = Annotated[Caller, Depends(get_caller)]
+JsonBody: TypeAlias = Annotated[object, Depends(json_body)]
+ToolKeyOf: TypeAlias = Annotated[ToolKey, Depends(get_tool_key)]

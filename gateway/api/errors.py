@@ -1,0 +1,180 @@
+"""From errors to HTTP answers: RFC 9457 problem details, and OpenAI's shape on the routes that speak its protocol."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from gateway.errors import (
+    ConfigurationError,
+    GatewayError,
+    InvalidRequestError,
+    ModelError,
+    ModelHTTPError,
+    ModelUnavailableError,
+    RegistryError,
+)
+from indexer import EmbeddingError, IndexerError, InvalidToolError, StoreError, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request
+
+logger = logging.getLogger(__name__)
+
+_MODEL_ROUTES: Final = ("/v1/chat/", "/v1/models")
+_PROBLEM: Final = "application/problem+json"
+_KEPT_UPSTREAM_HEADERS: Final = frozenset(
+    {"content-type", "retry-after", "retry-after-ms", "x-should-retry", "request-id", "x-request-id"}
+)
+_RATE_LIMIT_PREFIXES: Final = ("x-ratelimit-", "ratelimit")
+
+
+class ProblemError(Exception):
+    """A request that cannot be answered as it was meant; carries everything its answer says."""
+
+    def __init__(
+        self,
+        status: int,
+        kind: str,
+        detail: str,
+        *,
+        errors: Sequence[Mapping[str, Any]] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.status = status
+        self.kind = kind
+        """A word for programs, `invalid-json` say: the end of the problem's `type`."""
+        self.detail = detail
+        self.errors = errors
+        self.headers = dict(headers or {})
+        super().__init__(detail)
+
+
+def problem_of(error: Exception) -> ProblemError:  # noqa: C901  one table reads better than its pieces
+    """The one table from errors to statuses. What is not in it is ours, and says nothing about our inside."""
+    match error:
+        case ProblemError():
+            return error
+        case InvalidToolError():
+            fault = {"tool": error.tool, "field": error.field, "reason": error.reason, "fix": error.fix}
+            return ProblemError(422, "invalid-tool", str(error), errors=[fault])
+        case InvalidRequestError():
+            fault = {"field": error.param, "reason": error.reason}
+            return ProblemError(400, "invalid-request", str(error), errors=[fault])
+        case RequestValidationError():
+            return validation_problem(error.errors())
+        case HTTPException():
+            return ProblemError(error.status_code, _kind_of_status(error.status_code), str(error.detail))
+        case RegistryError():
+            return ProblemError(409, "registry", str(error))
+        case StoreUnavailableError() | EmbeddingError():
+            logger.warning("answered 503: %s", error)
+            return ProblemError(
+                503,
+                "catalog-unavailable",
+                "the catalog cannot do this right now; try again in a few seconds",
+                headers={"retry-after": "5"},
+            )
+        case ModelUnavailableError():
+            logger.warning("the model's endpoint is unavailable: %s", error)
+            return ProblemError(502, "upstream-unavailable", "the model's endpoint cannot be reached; try again later")
+        case ModelError():
+            return ProblemError(502, "upstream", str(error))
+        case ConfigurationError():
+            logger.error("answered 500: %s", error)
+            return ProblemError(500, "configuration", "the gateway is not set up for this; its log says what to set")
+        case StoreError():
+            logger.exception("the store failed", exc_info=error)
+            return ProblemError(500, "catalog", "the catalog failed; the gateway's log says why")
+        case _:
+            return ProblemError(500, "internal", "something went wrong in the gateway; its log says what")
+
+
+def validation_problem(faults: Sequence[Mapping[str, Any]]) -> ProblemError:
+    """What pydantic found wrong with a body or a query, each fault with its place."""
+    errors = [
+        {"field": _place(fault["loc"]), "reason": str(fault["msg"]).removeprefix("Value error, ")} for fault in faults
+    ]
+    told = "; ".join(f"{error['field']}: {error['reason']}" if error["field"] else error["reason"] for error in errors)
+    return ProblemError(422, "invalid-request", told, errors=errors)
+
+
+def _place(location: Sequence[str | int]) -> str:
+    steps = [step for step in location if step not in ("body", "query", "path")]
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+
+
+def _kind_of_status(status: int) -> str:
+    return {404: "no-such-route", 405: "method-not-allowed"}.get(status, "http")
+
+
+def is_model_route(path: str) -> bool:
+    """Whether clients of a model API call this path, and so expect its error shape."""
+    return path.startswith(_MODEL_ROUTES)
+
+
+def render(problem: ProblemError, path: str, request_id: str = "") -> Response:
+    """The answer for a problem, in the shape that the path's clients read."""
+    if is_model_route(path):
+        return JSONResponse(openai_error(problem), problem.status, headers=problem.headers)
+    body: dict[str, Any] = {
+        "type": f"urn:toolscout:problem:{problem.kind}",
+        "title": problem.kind.replace("-", " ").capitalize(),
+        "status": problem.status,
+        "detail": problem.detail,
+        "instance": path,
+    }
+    if request_id:
+        body["request_id"] = request_id
+    if problem.errors:
+        body["errors"] = [dict(error) for error in problem.errors]
+    return JSONResponse(body, problem.status, headers=problem.headers, media_type=_PROBLEM)
+
+
+def openai_error(problem: ProblemError) -> dict[str, Any]:
+    """The error object of OpenAI's APIs, also sent inside a stream."""
+    kind = {401: "authentication_error", 429: "rate_limit_error"}.get(
+        problem.status, "invalid_request_error" if problem.status < 500 else "server_error"
+    )
+    param = next((error["field"] for error in problem.errors if error.get("field")), None)
+    return {
+        "error": {
+            "message": problem.detail,
+            "type": kind,
+            "param": param,
+            "code": problem.kind.replace("-", "_"),
+        }
+    }
+
+
+def upstream_answer(error: ModelHTTPError) -> Response:
+    """A model endpoint's own error, byte for byte, with the headers by which clients decide to retry."""
+    headers = {
+        name: value
+        for name, value in error.headers.items()
+        if name.lower() in _KEPT_UPSTREAM_HEADERS or name.lower().startswith(_RATE_LIMIT_PREFIXES)
+    }
+    return Response(error.body, error.status, headers=headers)
+
+
+def log_unexpected(error: Exception, problem: ProblemError, path: str) -> None:
+    """Keep the whole of an error that its answer says nothing about."""
+    if problem.kind == "internal":
+        logger.error("%s failed", path, exc_info=error)
+
+
+def install_error_handlers(app: "FastAPI") -> None:
+    """Let every error of every route be answered from here."""
+
+    async def answer(request: "Request", error: Exception) -> Response:
+        if isinstance(error, ModelHTTPError):
+            return upstream_answer(error)
+        problem = problem_of(error)
+        log_unexpected(error, problem, request.scope["path"])
+        return render(problem, request.scope["path"], str(request.scope.get("toolscout.request_id", "")))
+
+    for kind in (ProblemError, HTTPException, RequestValidationError, GatewayError, IndexerError):
+        app.add_exception_handler(kind, answer)

@@ -1,0 +1,137 @@
+"""What every request passes before any route sees it: whose it is, where it comes from, and what it is called."""
+
+import hmac
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from gateway.api.errors import ProblemError, log_unexpected, problem_of, render
+from indexer import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+REQUEST_ID_HEADER: Final = "x-toolscout-request-id"
+
+_OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/docs", "/docs/oauth2-redirect", "/openapi.json"})
+"""Answered without a key: they hold nothing of the catalog."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who is asking; the one place where a request gets its tenant."""
+
+    tenant: str = DEFAULT_TENANT
+    principal: str = ""
+    is_operator: bool = False
+    """Holds the token written under the home, and so could run commands on this machine anyway."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardSettings:
+    """Whom to let in."""
+
+    api_key: str | None = None
+    operator_token: str | None = None
+    hosts: frozenset[str] | None = None
+    """Names under which the server may be addressed; None: any. A loopback server answers to loopback names only,
+    for a browser may be led to it under a name that someone else's DNS points here."""
+
+
+class RequestGuard:
+    """ASGI middleware: request id, Host and Origin, bearer key; leaves the caller in the scope."""
+
+    def __init__(self, app: "ASGIApp", settings: GuardSettings) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = uuid.uuid4().hex
+        scope["toolscout.request_id"] = request_id
+
+        started = False
+
+        async def send_with_id(message: "Message") -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = [*message["headers"], (REQUEST_ID_HEADER.encode(), request_id.encode())]
+            await send(message)
+
+        try:
+            scope["toolscout.caller"] = self._admit(scope)
+        except ProblemError as problem:
+            await render(problem, scope["path"], request_id)(scope, receive, send_with_id)
+            return
+        try:
+            await self._app(scope, receive, send_with_id)
+        except Exception as error:
+            if started:
+                raise
+            problem = problem_of(error)
+            log_unexpected(error, problem, scope["path"])
+            await render(problem, scope["path"], request_id)(scope, receive, send_with_id)
+
+    def _admit(self, scope: "Scope") -> Caller:
+        """Raises: ProblemError for a request that must not come in."""
+        host = _header(scope["headers"], b"host")
+        self._check_host(host)
+        self._check_origin(_header(scope["headers"], b"origin"), host)
+        given = _bearer(_header(scope["headers"], b"authorization"))
+        if self._settings.operator_token and _equal(given, self._settings.operator_token):
+            return Caller(principal="operator", is_operator=True)
+        if self._settings.api_key is None or scope["path"] in _OPEN_PATHS:
+            return Caller()
+        if not _equal(given, self._settings.api_key):
+            raise ProblemError(
+                401,
+                "unauthorized",
+                "this gateway asks for its key: send the header 'Authorization: Bearer KEY'",
+                headers={"www-authenticate": "Bearer"},
+            )
+        return Caller(principal="key")
+
+    def _check_host(self, host: str) -> None:
+        if self._settings.hosts is not None and _host_name(host) not in self._settings.hosts:
+            raise ProblemError(
+                421,
+                "wrong-host",
+                "this gateway listens on this machine only and is not addressed by that name; use http://127.0.0.1",
+            )
+
+    def _check_origin(self, origin: str, host: str) -> None:
+        """A browser names the page that sends a request: pages from elsewhere may not use the gateway."""
+        if not origin:
+            return
+        address = urlsplit(origin)
+        if address.netloc == host or (self._settings.hosts is not None and address.hostname in self._settings.hosts):
+            return
+        raise ProblemError(403, "foreign-origin", "web pages of another origin may not call this gateway")
+
+
+def _header(headers: "Iterable[tuple[bytes, bytes]]", wanted: bytes) -> str:
+    return next((value.decode("latin-1") for name, value in headers if name.lower() == wanted), "")
+
+
+def _bearer(authorization: str) -> str:
+    scheme, _, token = authorization.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _equal(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode("utf-8", "surrogatepass"))
+
+
+def _host_name(host: str) -> str:
+    """The name in a Host header: without port, brackets and closing dot, in lower case."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+    return name.rstrip(".").lower()

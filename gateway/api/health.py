@@ -1,0 +1,24 @@
+"""Whether the gateway lives, and whether it can answer."""
+
+import os
+from typing import Any
+
+from fastapi import APIRouter
+
+from gateway.api.dependencies import ServicesOf
+from gateway.home import SERVICE_NAME
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", summary="Is the process alive?")
+async def healthz() -> dict[str, Any]:
+    """Answers as long as the process does; asks nothing of the catalog."""
+    return {"status": "ok", "service": SERVICE_NAME, "pid": os.getpid()}
+
+
+@router.get("/readyz", summary="Can it answer searches?")
+async def readyz(services: ServicesOf) -> dict[str, Any]:
+    """Answers once the catalog is open, with how far it has come."""
+    stats = await services.index.stats()
+    return {"status": "ready", "tools": stats.tools, "catalog_revision": stats.catalog_revision}

@@ -1,0 +1,40 @@
+"""Searching the catalog over HTTP."""
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from gateway.api.dependencies import CallerOf, JsonBody, ServicesOf, scope_of
+from gateway.api.records import search_record
+from gateway.api.schemas import SearchBody, checked, json_request
+from indexer import ToolSearchRequest
+
+router = APIRouter(tags=["search"])
+
+
+@router.post(
+    "/v1/search",
+    summary="Find tools by what they do",
+    openapi_extra=json_request(
+        SearchBody.model_json_schema(),
+        {
+            "one need": {"query": "refund an order"},
+            "several needs in one namespace": {
+                "queries": ["list buckets", "delete a bucket"],
+                "max_results": 10,
+                "namespace": "aws-s3",
+            },
+        },
+    ),
+)
+async def search(body: JsonBody, services: ServicesOf, caller: CallerOf) -> dict[str, Any]:
+    """Ranked tools with scores and reasons; an empty answer explains itself under `empty`."""
+    wanted = checked(SearchBody, body)
+    response = await services.index.search(
+        ToolSearchRequest(
+            queries=wanted.needs,
+            max_results=wanted.max_results,
+            scope=scope_of(caller, wanted.wanted_namespaces, wanted.tags),
+        )
+    )
+    return search_record(response)
