@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.embedders.base import Embedder, Vectors
-from indexer.lexical import LexicalSnapshot
+from indexer.lexical import LexicalMatches, LexicalSnapshot
 from indexer.matrix import Floats, MatrixSnapshot, Rows, block_top_k
 from indexer.ranking import MAX_UNREAD_SHARE, fuse, needs_weight, split_needs, unread_share
 
@@ -58,6 +58,8 @@ class RankedRows:
     """Cosine of the whole query; 0 where there was no vector."""
     coverage: Floats
     """Share of the query's idf mass that stands in the row, 0 to 1."""
+    matches: LexicalMatches
+    """Postings of the whole query, of all rows: which words speak for a row."""
 
 
 def plan_query(query: str) -> PlannedQuery:
@@ -105,6 +107,7 @@ def rank_rows(
         weak=np.zeros(len(best), dtype=np.bool_),
         cosine=top_cosine,
         coverage=coverage,
+        matches=matches,
     )
 
 

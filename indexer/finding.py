@@ -112,9 +112,8 @@ def _ranked_hits(
     if not len(ranked.rows):
         return {}
     scores = _shown_scores(ranked)
-    matches = state.lexical.match(plan.text)
     return {
-        state.table.key(row): _Hit(row, score, _reasons(ranked, place, _words(matches, row)))
+        state.table.key(row): _Hit(row, score, _reasons(ranked, place, _words(ranked.matches, row)))
         for place, (row, score) in enumerate(zip(ranked.rows.tolist(), scores, strict=True))
     }
 
