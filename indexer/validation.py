@@ -193,7 +193,7 @@ class _Reader:
 
     def name(self, field: str, default: str | None = None) -> str:
         value = self.record.get(field)
-        if value is None and default is not None:
+        if value in (None, "") and default is not None:
             return default
         if value is None:
             raise self.error(field, "is missing", f"Give the tool a {field}.")
