@@ -5,34 +5,14 @@ from typing import Any, Final, cast
 
 from gateway.errors import ToolArgumentsError
 from gateway.tools.context import ToolContext
-from indexer import SearchScope, ToolIndex, ToolReference, ToolSearchRequest, ToolSearchResponse, arguments_problem
+from gateway.tools.search_tool import SEARCH_TOOL_NAME, SEARCH_TOOL_SPEC, ToolSearchTool
+from indexer import SearchScope, ToolIndex, ToolReference, ToolSearchResponse, arguments_problem
 
-SEARCH_TOOLS: Final = "search_tools"
+SEARCH_TOOLS: Final = SEARCH_TOOL_NAME
 GET_TOOL_DETAILS: Final = "get_tool_details"
 
-_MAX_RESULTS: Final = 20
-SEARCH_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "queries": {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1, "maxLength": 2000},
-            "minItems": 1,
-            "maxItems": 5,
-            "description": "One to five needs, each in a few words, such as 'refund an order'. "
-            "A tool's exact name finds that tool.",
-        },
-        "max_results": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": _MAX_RESULTS,
-            "description": "How many tools to return at most; 5 unless said.",
-        },
-        "namespace": {"type": "string", "description": "Search only this namespace."},
-    },
-    "required": ["queries"],
-    "additionalProperties": False,
-}
+SEARCH_SCHEMA: Final = dict(SEARCH_TOOL_SPEC.parameters)
+"""The same parameters as the search tool of the tool loop."""
 
 DETAILS_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -97,8 +77,9 @@ class CatalogTools:
     """What the two tools do, apart from any protocol."""
 
     def __init__(self, index: ToolIndex, *, max_results: int = 5) -> None:
+        """`max_results` is the operator's cap on tools per search."""
         self._index = index
-        self._max_results = max_results
+        self._search_tool = ToolSearchTool(index, max_results=max_results)
 
     async def call(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
         """The structured result. Raises: ToolArgumentsError, written for a model."""
@@ -111,16 +92,8 @@ class CatalogTools:
         return await self._details(arguments["names"], context)
 
     async def _search(self, arguments: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
-        namespace = arguments.get("namespace")
-        found = await self._index.search(
-            ToolSearchRequest(
-                queries=tuple(arguments["queries"]),
-                max_results=arguments.get("max_results", self._max_results),
-                scope=SearchScope(
-                    tenant=context.tenant, namespaces=None if namespace is None else frozenset({namespace})
-                ),
-            )
-        )
+        query = self._search_tool.parse(arguments)
+        found = await self._search_tool.search(query, SearchScope(tenant=context.tenant))
         answer: dict[str, Any] = {
             "tools": [_found_tool(reference) for reference in found.results],
             "catalog_revision": found.catalog_revision,
