@@ -1,7 +1,6 @@
 """The innermost advisor: it calls the model."""
 
 from collections.abc import AsyncIterator
-from typing import Final
 
 from gateway.advisors.chain import LOWEST_PRECEDENCE, CallAdvisorChain
 from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RoundFinished, RunEvent, RunFinished
@@ -12,8 +11,8 @@ from gateway.models.base import ChatModel
 class ChatModelCallAdvisor:
     """Ends the chain: the prompt goes to the model as the advisors outside have left it."""
 
-    name: Final = "ChatModelCallAdvisor"
-    order: Final = LOWEST_PRECEDENCE
+    name = "ChatModelCallAdvisor"
+    order = LOWEST_PRECEDENCE
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model

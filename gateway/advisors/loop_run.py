@@ -17,7 +17,7 @@ STOP_REASON: Final = "stop_reason"
 RETURNED_TOOLS: Final = "returned_tools"
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class ToolLoopRun:
     """What one request has done so far; made by `initialize_loop`, seen by every hook, gone with the request."""
 

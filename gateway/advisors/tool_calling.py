@@ -143,7 +143,7 @@ class ToolCallingAdvisor:
                 return
 
     async def _act(self, run: ToolLoopRun, response: ChatClientResponse, limit: int) -> AsyncGenerator[RunEvent]:
-        """What follows from a model message: the end of the run, or tools that run and the messages of the next call."""
+        """What follows from a model message: the end of the run, or tools that run and the next messages."""
         message = response.response.message
         if end := _end(run, response, limit):
             for event in end:

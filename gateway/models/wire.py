@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from gateway.chat.exchange import ChatResponse, Usage
+from gateway.chat.json_text import encode_json as encode_json  # for whoever puts a body on the wire
 from gateway.chat.messages import (
     AssistantMessage,
     Content,

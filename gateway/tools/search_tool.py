@@ -1,5 +1,6 @@
 """The one tool that every agent sees: it finds the others."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -193,6 +194,29 @@ def empty_text(query: SearchQuery, response: ToolSearchResponse) -> str:
     if response.namespaces:
         body["namespaces"] = list(response.namespaces)
     return _text(body)
+
+
+def full_text(most: int) -> str:
+    """The answer to a search whose finds no longer fit in the tool list."""
+    return _text(
+        {
+            "tools": [],
+            "why": f"Your tool list is full: {most} found tools are the most that one conversation may have. Do not "
+            "search again: use the tools you have, and tell the user what cannot be done.",
+        }
+    )
+
+
+def listed_names(text: str) -> list[str]:
+    """The names that an answer of the search tool lists; empty for any other text."""
+    try:
+        body: object = json.loads(text)
+    except ValueError:
+        return []
+    tools = cast("Mapping[str, object]", body).get("tools") if isinstance(body, dict) else None
+    entries = cast("Sequence[object]", tools) if isinstance(tools, list) else ()
+    named = (cast("Mapping[str, object]", entry).get("name") for entry in entries if isinstance(entry, dict))
+    return [name for name in named if isinstance(name, str)]
 
 
 def _entry(tool: FoundTool, *, with_query: bool) -> dict[str, str]:

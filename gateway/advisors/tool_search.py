@@ -1,0 +1,135 @@
+"""The tool loop over a catalog: the model sees one small search tool, and whatever it has found with it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from typing_extensions import override
+
+from gateway.advisors.chain import HIGHEST_PRECEDENCE
+from gateway.advisors.loop_run import ToolLoopRun
+from gateway.advisors.search_run import SEARCHES, BoundSearchTool, ToolSearchRun, catalog_name, names_in
+from gateway.advisors.tool_calling import DEFAULT_MAX_ROUNDS, ToolCallingAdvisor
+from gateway.chat.exchange import ChatClientRequest, ChatClientResponse
+from gateway.chat.messages import AssistantMessage, Message, ToolCall, ToolResponseMessage
+from gateway.chat.prompt import Prompt
+from gateway.errors import InvalidRequestError
+from gateway.tools.callback import ToolCallback
+from gateway.tools.client_tool import ClientToolFactory
+from gateway.tools.manager import ToolCallingManager
+from gateway.tools.options import tool_options
+from gateway.tools.resolver import ToolCallbackFactory
+from gateway.tools.search_tool import SEARCH_TOOL_NAME, ToolSearchTool
+from indexer import ToolIndex, model_alias
+
+DEFAULT_MAX_DISCOVERED: Final = 40
+
+
+class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
+    """Shows the caller's tools, pinned tools, the search tool, then found tools in order of discovery.
+
+    The list only ever grows at its end, so that the part of a prompt which providers cache stays a prefix of the next.
+    What earlier turns have found is read back from the messages; nothing is kept between requests.
+    """
+
+    name = "ToolSearchToolCallingAdvisor"
+
+    def __init__(
+        self,
+        index: ToolIndex,
+        factory: ToolCallbackFactory | None = None,
+        *,
+        max_results: int = 5,
+        max_discovered: int = DEFAULT_MAX_DISCOVERED,
+        manager: ToolCallingManager | None = None,
+        callbacks: Iterable[ToolCallback] = (),
+        max_rounds: int = DEFAULT_MAX_ROUNDS,
+        order: int = HIGHEST_PRECEDENCE + 300,
+    ) -> None:
+        """`factory` makes the callbacks of found tools; without one their calls are returned to the caller.
+
+        `max_results` caps one search and `max_discovered` one conversation: past it, further finds are not shown.
+        """
+        super().__init__(manager=manager, callbacks=callbacks, max_rounds=max_rounds, order=order)
+        self._index = index
+        self._factory = factory or ClientToolFactory()
+        self._search_tool = ToolSearchTool(index, max_results=max_results)
+        self._max_discovered = max_discovered
+
+    @override
+    async def initialize_loop(self, request: ChatClientRequest) -> ToolLoopRun:
+        """Raises: InvalidRequestError for a request that leaves no room for the search tool."""
+        _check(request.prompt)
+        run = ToolSearchRun(
+            request=request,
+            options=tool_options(request.context),
+            messages=list(request.prompt.messages),
+            tool_choice=request.prompt.options.tool_choice,
+            factory=self._factory,
+            max_discovered=self._max_discovered,
+        )
+        run.offer(run.options.callbacks)
+        run.offer(self._callbacks)
+        for definition in await self._index.pinned(run.scope):
+            name = run.visible_name(model_alias(definition.key))
+            if name is not None:
+                run.discover(name, definition, pinned=True)
+        run.offer([BoundSearchTool(run, self._search_tool)])
+        await self._rediscover(run)
+        return run
+
+    @override
+    async def next_instructions(
+        self, run: ToolLoopRun, message: AssistantMessage, results: ToolResponseMessage
+    ) -> Sequence[Message]:
+        _searching(run).merge_discoveries()
+        return await super().next_instructions(run, message, results)
+
+    @override
+    async def finalize_loop(self, run: ToolLoopRun, response: ChatClientResponse | None) -> ChatClientResponse | None:
+        if response is None:
+            return None
+        searches = _searching(run).searches
+        return ChatClientResponse(response=response.response, context={**response.context, SEARCHES: searches})
+
+    @override
+    def meets_tool_choice(self, calls: Sequence[ToolCall]) -> bool:
+        """A search alone is not yet the tool that the caller insisted on."""
+        return any(call.name != SEARCH_TOOL_NAME for call in calls)
+
+    async def _rediscover(self, run: ToolSearchRun) -> None:
+        """Show again what the conversation has found before, if it is still in the caller's scope."""
+        names = [*_forced(run.tool_choice), *names_in(run.messages)]
+        own = {spec.name for spec in run.client_tools}
+        names = [name for name in dict.fromkeys(names) if name not in own and name not in run.callbacks]
+        if not names:
+            return
+        known = await self._index.resolve([catalog_name(name) for name in names], run.scope)
+        for name in names:
+            alias = catalog_name(name)
+            if alias in known and run.visible_name(alias) == name:
+                run.discover(name, known[alias])
+
+
+def _searching(run: ToolLoopRun) -> ToolSearchRun:
+    return cast("ToolSearchRun", run)
+
+
+def _check(prompt: Prompt) -> None:
+    for index, tool in enumerate(prompt.tools):
+        if tool.name == SEARCH_TOOL_NAME:
+            raise InvalidRequestError(
+                f"tools[{index}].function.name",
+                f"{SEARCH_TOOL_NAME!r} is the gateway's own search tool; give this tool another name",
+            )
+    choices = prompt.options.extra.get("n")
+    if choices not in (None, 1):
+        raise InvalidRequestError("n", "must be 1: with tools run by the gateway there is one conversation to follow")
+
+
+def _forced(tool_choice: object) -> list[str]:
+    """The tool that a request insists on by name: it must be visible from the start."""
+    if not isinstance(tool_choice, Mapping):
+        return []
+    function = cast("Mapping[str, Any]", tool_choice).get("function")
+    name = cast("Mapping[str, Any]", function).get("name") if isinstance(function, Mapping) else None
+    return [name] if isinstance(name, str) else []

@@ -1,0 +1,84 @@
+"""The way in for Python programs: a model, the advisors around it, and one call."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias, cast
+
+from gateway.advisors.chain import Advisor, CallAdvisorChain
+from gateway.advisors.chat_model import ChatModelCallAdvisor, close_stream
+from gateway.advisors.tool_calling import ToolCallingAdvisor
+from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunEvent
+from gateway.chat.messages import Message, UserMessage
+from gateway.chat.prompt import ChatOptions, Prompt
+from gateway.models.base import ChatModel
+from gateway.tools.callback import ToolCallback
+from gateway.tools.context import ToolContext
+from gateway.tools.function import tool
+from gateway.tools.options import TOOL_OPTIONS, ToolCallingChatOptions, tool_options
+
+Asked: TypeAlias = str | Sequence[Message] | Prompt | ChatClientRequest
+"""What a client can be asked: a question, a conversation, a prompt, or a whole request."""
+
+Tool: TypeAlias = ToolCallback | Callable[..., Any]
+"""A tool, or a typed function that becomes one."""
+
+
+class ChatClient:
+    """Runs requests through one advisor chain; holds no state of any, so one client serves all of them at once."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        advisors: Iterable[Advisor] = (),
+        tools: Iterable[Tool] = (),
+        context: ToolContext | None = None,
+        options: ChatOptions | None = None,
+    ) -> None:
+        """`tools`, `context` and `options` are the defaults of every request; without a tool loop among the advisors,
+        a plain one is added.
+        """
+        given = tuple(advisors)
+        loop = () if any(isinstance(advisor, ToolCallingAdvisor) for advisor in given) else (ToolCallingAdvisor(),)
+        self._chain = CallAdvisorChain.of(*given, *loop, ChatModelCallAdvisor(model))
+        self._tools = _callbacks(tools)
+        self._context = context
+        self._options = options or ChatOptions()
+
+    async def call(
+        self, asked: Asked, *, tools: Iterable[Tool] = (), context: ToolContext | None = None
+    ) -> ChatClientResponse:
+        """The answer, after as many rounds of tools as it takes. Raises: GatewayError."""
+        return await self._chain.next_call(self._request(asked, tools, context))
+
+    async def stream(
+        self, asked: Asked, *, tools: Iterable[Tool] = (), context: ToolContext | None = None
+    ) -> AsyncIterator[RunEvent]:
+        """Text as it comes, tool rounds as events, and RunFinished at the end. Raises: GatewayError."""
+        events = self._chain.next_stream(self._request(asked, tools, context))
+        try:
+            async for event in events:
+                yield event
+        finally:
+            await close_stream(events)
+
+    def _request(self, asked: Asked, tools: Iterable[Tool], context: ToolContext | None) -> ChatClientRequest:
+        request = asked if isinstance(asked, ChatClientRequest) else ChatClientRequest(prompt=self._prompt(asked))
+        own = tool_options(request.context)
+        said = TOOL_OPTIONS in request.context
+        options: ToolCallingChatOptions = replace(
+            own,
+            callbacks=(*self._tools, *own.callbacks, *_callbacks(tools)),
+            context=context or (own.context if said or self._context is None else self._context),
+        )
+        return replace(request, context={**request.context, TOOL_OPTIONS: options})
+
+    def _prompt(self, asked: str | Sequence[Message] | Prompt) -> Prompt:
+        if isinstance(asked, Prompt):
+            return asked
+        messages = (UserMessage(content=asked),) if isinstance(asked, str) else tuple(asked)
+        return Prompt(messages=messages, options=self._options)
+
+
+def _callbacks(tools: Iterable[Tool]) -> tuple[ToolCallback, ...]:
+    return tuple(cast("ToolCallback", one) if hasattr(one, "spec") else tool(cast("Any", one)) for one in tools)
