@@ -1,0 +1,189 @@
+"""The engine of `toolscout bench quality`: how well search finds the right tools on judged test sets.
+
+Each set is indexed and searched through the functions that the product searches with; nothing is tuned here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gateway.bench.bm25_baseline import Bm25Baseline
+from gateway.bench.retrieval_metrics import DEPTH, METRICS, bootstrap_interval, query_metrics
+from gateway.bench.retrieval_sets import JudgedQuery, RetrievalSet, Split, find_sets, load_set
+from indexer import (
+    Embedder,
+    LexicalIndex,
+    ToolDefinition,
+    VectorMatrix,
+    dense_text,
+    document_of,
+    make_embedder,
+    search_rows,
+)
+
+Scores = npt.NDArray[np.float64]
+"""(queries, metrics), in the order of `METRICS`, each 0 to 1."""
+
+BASELINES: Final = ("bm25-json", "bm25-fields")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemQuality:
+    """What one system reached on one set. Means in percent, by the names of `METRICS`."""
+
+    means: dict[str, float]
+    interval: tuple[float, float]
+    """95 % interval of nDCG@10, in percent."""
+    p50_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetQuality:
+    """One set: the product, the baselines, and how far it is ahead of words alone."""
+
+    name: str
+    tools: int
+    queries: int
+    product: SystemQuality
+    baselines: dict[str, SystemQuality] = field(default_factory=dict[str, SystemQuality])
+    gain: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """nDCG@10 over BM25 fields in points: mean, and its paired 95 % interval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityReport:
+    """All sets of one run."""
+
+    encoder: str
+    split: Split
+    sets: tuple[SetQuality, ...]
+    seconds: float
+
+
+class CatalogUnderTest:
+    """A catalog searched as the product does it, without store and scope."""
+
+    def __init__(self, tools: Sequence[ToolDefinition], embedder: Embedder) -> None:
+        documents = [document_of(tool) for tool in tools]
+        lexical, matrix = LexicalIndex(), VectorMatrix(embedder.dimensions)
+        lexical.add(documents)
+        matrix.append(embedder.embed_documents([dense_text(document) for document in documents]))
+        self._embedder = embedder
+        self._lexical, self._matrix = lexical.snapshot(), matrix.snapshot()
+
+    def rank(self, query: str, k: int) -> list[int]:
+        """Rows of the k best tools, best first."""
+        found = search_rows(query, self._embedder, matrix=self._matrix, lexical=self._lexical, k=k)
+        rows: list[int] = found.rows.tolist()
+        return rows
+
+
+def run_quality(
+    data_dir: Path,
+    *,
+    encoder: str,
+    split: Split = "all",
+    progress: Callable[[str, int, int], None] | None = None,
+) -> QualityReport:
+    """Measure every test set under a folder.
+
+    `progress` hears (set, queries done, queries in all). Raises: RetrievalSetError, UnknownEncoderError,
+    EmbeddingError.
+    """
+    started = perf_counter()
+    embedder = make_embedder(encoder)
+    sets: list[SetQuality] = []
+    for folder in find_sets(data_dir):
+        judged = load_set(folder, split)
+        if judged.queries:
+            sets.append(measure_set(judged, embedder, progress))
+    return QualityReport(encoder=embedder.embedder_id, split=split, sets=tuple(sets), seconds=perf_counter() - started)
+
+
+def measure_set(
+    judged: RetrievalSet, embedder: Embedder, progress: Callable[[str, int, int], None] | None = None
+) -> SetQuality:
+    """The product and the baselines on one set."""
+
+    def heard(done: int) -> None:
+        if progress is not None:
+            progress(judged.name, done, len(judged.queries))
+
+    scores, times = _run(CatalogUnderTest(judged.tools, embedder).rank, judged.queries, heard)
+    baselines: dict[str, SystemQuality] = {}
+    fields = scores
+    for name, baseline in (
+        (BASELINES[0], Bm25Baseline(judged.tools, "json")),
+        (BASELINES[1], Bm25Baseline(judged.tools, "fields")),
+    ):
+        fields, baseline_times = _run(baseline.rank, judged.queries)
+        baselines[name] = _summary(fields, baseline_times)
+    ahead = 100 * (scores[:, 0] - fields[:, 0])
+    return SetQuality(
+        name=judged.name,
+        tools=len(judged.tools),
+        queries=len(judged.queries),
+        product=_summary(scores, times),
+        baselines=baselines,
+        gain=(float(ahead.mean()), *bootstrap_interval(ahead)),
+    )
+
+
+def report_to_record(report: QualityReport) -> dict[str, Any]:
+    """The JSON form of a report. Metrics are in percent."""
+    return {
+        "encoder": report.encoder,
+        "split": report.split,
+        "unit": "percent",
+        "seconds": round(report.seconds, 1),
+        "sets": [
+            {
+                "set": entry.name,
+                "tools": entry.tools,
+                "queries": entry.queries,
+                **_system_record(entry.product),
+                "gain_over_bm25_fields": [round(value, 2) for value in entry.gain],
+                "peers": {name: _system_record(system) for name, system in entry.baselines.items()},
+            }
+            for entry in report.sets
+        ],
+    }
+
+
+def _system_record(system: SystemQuality) -> dict[str, Any]:
+    return {
+        **{name: round(value, 2) for name, value in system.means.items()},
+        "p50_ms": round(system.p50_ms, 3),
+        "ci95": [round(value, 2) for value in system.interval],
+    }
+
+
+def _run(
+    rank: Callable[[str, int], list[int]],
+    queries: Sequence[JudgedQuery],
+    heard: Callable[[int], None] | None = None,
+) -> tuple[Scores, list[float]]:
+    scores = np.zeros((len(queries), len(METRICS)))
+    times: list[float] = []
+    for number, query in enumerate(queries):
+        started = perf_counter()
+        ranked = rank(query.text, DEPTH)
+        times.append(perf_counter() - started)
+        scores[number] = query_metrics(ranked, query.needs)
+        if heard is not None:
+            heard(number + 1)
+    return scores, times
+
+
+def _summary(scores: Scores, times: Sequence[float]) -> SystemQuality:
+    low, high = bootstrap_interval(100 * scores[:, 0])
+    return SystemQuality(
+        means=dict(zip(METRICS, (100 * scores.mean(axis=0)).tolist(), strict=True)),
+        interval=(low, high),
+        p50_ms=float(np.median(times)) * 1e3,
+    )
