@@ -92,8 +92,18 @@ def _fits(schema: Mapping[str, Any], value: object) -> bool:
 
 
 def _make_client(services: Services) -> "ChatClient":
+    from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
+    from gateway.client import ChatClient
+    from gateway.tools.manager import ToolCallingManager
 
-    raise NotImplementedError  # pending the client
+    loop = services.settings.loop
+    manager = ToolCallingManager(
+        max_concurrent_calls=loop.max_concurrent_calls, tool_timeout_seconds=loop.tool_timeout_seconds
+    )
+    advisor = ToolSearchToolCallingAdvisor(
+        services.index, services.registry, max_results=loop.max_results, manager=manager, max_rounds=loop.max_rounds
+    )
+    return ChatClient(services.model, advisors=[advisor])
 
 
 def _make_counter() -> "TokenCounter":

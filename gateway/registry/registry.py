@@ -1,11 +1,14 @@
 """The registry: one place that writes to the catalog, and that knows who runs each of its tools."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
-from gateway.registry.executors import ClientToolCallback, PythonToolCallback, SimulatedToolCallback, spec_of
+from gateway.chat.prompt import ToolSpec
+from gateway.registry.executors import PythonToolCallback, SimulatedToolCallback
 from gateway.registry.mcp_connect import connector
 from gateway.registry.mcp_upstream import McpConnect, SupervisedMcpConnection
 from gateway.tools.callback import ToolCallback, ToolMetadata
+from gateway.tools.client_tool import CallerOwnedTool
 from gateway.tools.context import ToolContext
 from gateway.tools.mcp_callback import McpToolCallback
 from indexer import (
@@ -54,30 +57,26 @@ class ToolRegistry:
 
     def callback_for(self, definition: ToolDefinition, alias: str) -> ToolCallback:
         """The callback of a catalog tool; one that nothing here can run belongs to the caller."""
-        spec = spec_of(definition, alias)
+        spec = ToolSpec(
+            name=alias, description=definition.description or definition.title, parameters=definition.input_schema
+        )
         metadata = ToolMetadata(return_direct=definition.return_direct)
+        config = definition.executor.config
         match definition.executor.kind:
             case "simulated":
                 return SimulatedToolCallback(spec=spec, definition=definition, metadata=metadata)
             case "python":
-                return PythonToolCallback(spec=spec, definition=definition, metadata=metadata)
+                checking = replace(metadata, checks_arguments=True)
+                return PythonToolCallback(spec=spec, target=str(config.get("target", "")), metadata=checking)
             case "mcp":
-                return self._mcp_callback(definition, alias, metadata)
+                connection = self._connection(str(config.get("source", "")))
+                if connection is None:
+                    return CallerOwnedTool(spec)
+                tool_name = str(config.get("tool", definition.name))
+                return McpToolCallback(spec=spec, tool_name=tool_name, caller=connection, metadata=metadata)
             case "client" | "http":
                 # HTTP execution is not part of the gateway yet: such a call is the caller's to make.
-                return ClientToolCallback(spec=spec)
-
-    def _mcp_callback(self, definition: ToolDefinition, alias: str, metadata: ToolMetadata) -> ToolCallback:
-        config = definition.executor.config
-        connection = self._connection(str(config.get("source", "")))
-        if connection is None:
-            return ClientToolCallback(spec=spec_of(definition, alias))
-        return McpToolCallback(
-            spec=spec_of(definition, alias),
-            tool_name=str(config.get("tool", definition.name)),
-            caller=connection,
-            metadata=metadata,
-        )
+                return CallerOwnedTool(spec)
 
     def _connection(self, source: str) -> SupervisedMcpConnection | None:
         """The one connection of a source; None for a source that the operator's list does not hold."""
