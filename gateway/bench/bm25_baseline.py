@@ -1,8 +1,8 @@
 """The two BM25 baselines that every set is compared with: fixed, so that they do not move when the product does.
 
 k1 = 1.5, b = 0.75, English stems, Lucene's English stop words, one bag of words a tool. `json`: the definition's
-JSON text in plain word tokens. `fields`: name, namespace, description, parameter names and descriptions, identifiers split, character bigrams for
-Chinese, Japanese and Korean.
+JSON text in plain word tokens. `fields`: name, namespace, description, parameter names and descriptions, identifiers
+split, character bigrams for Chinese, Japanese and Korean.
 """
 
 import json
