@@ -2,6 +2,7 @@
 
 import gzip
 import importlib.util
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,8 @@ MAX_OUTPUT_BYTES: Final = 4 * 1024
 MAX_ENUM: Final = 60
 
 _MODEL: Final = "service-2.json"
+_REQUEST: Final = re.compile(rb'"requestUri"\s*:')
+"""Stands once in each operation."""
 _TYPES: Final[Mapping[str, Mapping[str, Any]]] = {
     "string": {"type": "string"},
     "character": {"type": "string"},
@@ -68,8 +71,8 @@ class AwsSource:
 
     @cached_property
     def total(self) -> int | None:
-        """Known for all services together from the last count of each file; None without reading them."""
-        return None
+        """The operations of the chosen models, counted without parsing them (under a second for all of AWS)."""
+        return sum(len(_REQUEST.findall(_model_bytes(path))) for path in self.models.values())
 
     def entries(self) -> Iterator[Entry]:
         return reported(self.name, self._placed(), self.options)
@@ -98,10 +101,14 @@ def _newest_model(service: Path) -> Path | None:
     return None
 
 
+def _model_bytes(path: Path) -> bytes:
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
 def _read_model(path: Path) -> Mapping[str, Any]:
     try:
-        data = path.read_bytes()
-        return cast(Mapping[str, Any], orjson.loads(gzip.decompress(data) if path.suffix == ".gz" else data))
+        return cast(Mapping[str, Any], orjson.loads(_model_bytes(path)))
     except (OSError, EOFError, ValueError) as error:
         raise SourceError("aws", f"{path} cannot be read: {error}", fix="Install botocore again.") from error
 

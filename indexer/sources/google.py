@@ -1,0 +1,295 @@
+"""Google API methods, as google-api-python-client ships their discovery documents (extra `toolscout[google]`)."""
+
+import importlib.util
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+import orjson
+
+from indexer.definition import ToolAnnotations, ToolDefinition, ToolExecutor
+from indexer.errors import InvalidToolError, SourceError
+from indexer.sources.entries import Entry, Placed, SourceOptions, hints_of_method, missing_extra, reported
+from indexer.sources.prose import plain_text
+
+DESCRIPTION_LIMIT: Final = 1_500
+PARAMETER_LIMIT: Final = 300
+NESTED_LIMIT: Final = 120
+BODY_DEPTH: Final = 4
+RESPONSE_DEPTH: Final = 3
+MAX_BODY_BYTES: Final = 16 * 1024
+MAX_RESPONSE_BYTES: Final = 4 * 1024
+MAX_ENUM: Final = 60
+
+ALL_VERSIONS: Final = "all"
+
+_VERSION = re.compile(r"(?P<family>.*?)v(?P<major>\d+)(?:\.(?P<minor>\d+))?(?P<rest>.*)\Z")
+_METHOD = re.compile(rb'"httpMethod"\s*:')
+"""Stands once in each method."""
+
+
+@dataclass(frozen=True)
+class GoogleSource:
+    """Every method of the named APIs, or of all.
+
+    Of an API's versions the newest stable one is taken, and where there is none the newest beta, else alpha;
+    `all_versions` takes each of them. An API whose versions come in families (`admin` has `directory_v1` and
+    `reports_v1`) gives one version of each family.
+    """
+
+    apis: tuple[str, ...] = ()
+    """API names ('compute') or documents ('compute.beta'); empty: all."""
+    all_versions: bool = False
+    options: SourceOptions = field(default_factory=SourceOptions)
+
+    @property
+    def name(self) -> str:
+        return "google"
+
+    @property
+    def spec(self) -> str:
+        named = [ALL_VERSIONS] if self.all_versions else list(self.apis)
+        return "google:" + ",".join(named) if named else "google"
+
+    @cached_property
+    def documents(self) -> Mapping[str, Path]:
+        """The chosen discovery documents by API and version ('compute.v1'). Raises: SourceError."""
+        known = _documents()
+        by_api: dict[str, list[str]] = {}
+        for document in known:
+            by_api.setdefault(document.partition(".")[0], []).append(document)
+        chosen: list[str] = []
+        for api in self.apis or tuple(by_api):
+            if api not in known and api not in by_api:
+                raise SourceError(self.spec, f"there is no API {api!r}", fix=_suggestion(api, by_api))
+            chosen += [api] if api in known else by_api[api] if self.all_versions else newest(by_api[api])
+        return {document: known[document] for document in dict.fromkeys(chosen)}
+
+    @cached_property
+    def total(self) -> int | None:
+        """The methods of the chosen documents, counted without parsing them."""
+        return sum(len(_METHOD.findall(path.read_bytes())) for path in self.documents.values())
+
+    def entries(self) -> Iterator[Entry]:
+        return reported(self.name, self._placed(), self.options)
+
+    def _placed(self) -> Iterator[Placed]:
+        prefix = self.options.namespace or "google"
+        for document, path in self.documents.items():
+            api = Api(_read(path), document.partition(".")[0], prefix)
+            for read in api.definitions():
+                yield f"{document}/{read.name}" if isinstance(read, ToolDefinition) else document, read
+
+
+def _documents() -> dict[str, Path]:
+    spec = importlib.util.find_spec("googleapiclient")
+    if spec is None or spec.origin is None:
+        raise missing_extra("google", "google-api-python-client", "google")
+    folder = Path(spec.origin).parent / "discovery_cache" / "documents"
+    return {path.stem: path for path in sorted(folder.glob("*.json")) if path.stem != "index"}
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        return cast(Mapping[str, Any], orjson.loads(path.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise SourceError(
+            "google", f"{path} cannot be read: {error}", fix="Install google-api-python-client again."
+        ) from error
+
+
+def _suggestion(name: str, known: Mapping[str, object]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, known, n=3)
+    return f"Did you mean {' or '.join(close)}?" if close else f"{len(known)} APIs are known: google:compute,drive"
+
+
+class Version(NamedTuple):
+    """A version to be compared: stable after beta after alpha, then by number."""
+
+    stability: int
+    major: int
+    minor: int
+    rest: str
+
+
+def newest(documents: Sequence[str]) -> list[str]:
+    """One document of each family of versions of one API: the newest stable, else beta, else alpha."""
+    best: dict[str, tuple[Version, str]] = {}
+    for document in documents:
+        family, version = read_version(document.partition(".")[2])
+        # 'directoryv1' and 'directory_v1' are one document shipped under two names.
+        known = best.get(family.rstrip("_"))
+        if known is None or version > known[0]:
+            best[family.rstrip("_")] = version, document
+    return [document for _, document in best.values()]
+
+
+def read_version(text: str) -> tuple[str, Version]:
+    """'directory_v1' -> the family 'directory_' and the version to compare."""
+    match = _VERSION.match(text)
+    if match is None:
+        return "", Version(0, 0, 0, text)
+    rest = match["rest"]
+    unstable = re.search(r"alpha|beta|preview|p\d|[ab]\d", rest)
+    stability = 2 if unstable is None else 0 if "alpha" in rest else 1
+    return match["family"], Version(stability, int(match["major"]), int(match["minor"] or 0), rest)
+
+
+class Api:
+    """One discovery document: methods and the schemas they take and give."""
+
+    def __init__(self, document: Mapping[str, Any], name: str, prefix: str) -> None:
+        self._document = document
+        self._name = str(document.get("name", name))
+        self._version = str(document.get("version", ""))
+        self._namespace = f"{prefix}.{self._name}.{self._version}"
+        self._title = str(document.get("title") or document.get("canonicalName") or self._name)
+        schemas = cast(Mapping[str, Mapping[str, Any]], document.get("schemas", {}))
+        self._bodies = _Schemas(schemas, documented=True)
+        self._responses = _Schemas(schemas, documented=False)
+
+    def definitions(self) -> Iterator[ToolDefinition | InvalidToolError]:
+        """One definition a method, resources in the document's order."""
+        for method in _methods(self._document):
+            yield self._definition(method)
+
+    def _definition(self, method: Mapping[str, Any]) -> ToolDefinition:
+        identity = str(method["id"])
+        name = identity.removeprefix(f"{self._name}.")
+        response = cast(Mapping[str, Any], method.get("response") or {})
+        return ToolDefinition(
+            name=name,
+            namespace=self._namespace,
+            title=f"{self._title} {name}",
+            description=plain_text(str(method.get("description", "")), DESCRIPTION_LIMIT),
+            input_schema=self._input_schema(method),
+            output_schema=(
+                self._responses.fitting(str(response["$ref"]), RESPONSE_DEPTH, MAX_RESPONSE_BYTES)
+                if "$ref" in response
+                else None
+            ),
+            tags=("google", self._name, *(("deprecated",) if method.get("deprecated") else ())),
+            publisher="Google",
+            annotations=ToolAnnotations(**hints_of_method(str(method.get("httpMethod", "")))),
+            executor=ToolExecutor(
+                kind="simulated",
+                config={
+                    "provider": "google",
+                    "service": f"{self._name}.{self._version}",
+                    "operation": identity,
+                },
+            ),
+            version=self._version,
+        )
+
+    def _input_schema(self, method: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Path and query parameters beside the request body; a body field never hides a parameter."""
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        parameters = cast(Mapping[str, Mapping[str, Any]], method.get("parameters", {}))
+        ordered = [name for name in cast(Sequence[str], method.get("parameterOrder", ())) if name in parameters]
+        for name in dict.fromkeys([*ordered, *sorted(parameters)]):
+            properties[name] = _parameter(parameters[name])
+            required += [name] if parameters[name].get("required") else []
+        request = cast(Mapping[str, Any], method.get("request") or {})
+        if "$ref" in request:
+            body = self._bodies.fitting(str(request["$ref"]), BODY_DEPTH, MAX_BODY_BYTES)
+            for name, value in cast(Mapping[str, Any], body.get("properties", {})).items():
+                properties[name if name not in properties else f"body_{name}"] = value
+            if "additionalProperties" in body and not body.get("properties"):
+                properties["body"] = body
+        schema: dict[str, Any] = {"type": "object", "properties": properties}
+        return schema | {"required": required} if required else schema
+
+
+def _methods(resource: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from cast(Mapping[str, Mapping[str, Any]], resource.get("methods", {})).values()
+    for inner in cast(Mapping[str, Mapping[str, Any]], resource.get("resources", {})).values():
+        yield from _methods(inner)
+
+
+def _parameter(parameter: Mapping[str, Any]) -> Mapping[str, Any]:
+    schema = _scalar(parameter, PARAMETER_LIMIT)
+    return {"type": "array", "items": schema} if parameter.get("repeated") else schema
+
+
+def _scalar(declared: Mapping[str, Any], limit: int, *, documented: bool = True) -> dict[str, Any]:
+    kind = declared.get("type")
+    schema: dict[str, Any] = {"type": kind} if kind in ("string", "integer", "number", "boolean") else {}
+    enum = cast(Sequence[str], declared.get("enum", ()))
+    if 0 < len(enum) <= MAX_ENUM:
+        schema["enum"] = list(dict.fromkeys(enum))
+    if declared.get("format"):
+        schema["format"] = declared["format"]
+    if documented and declared.get("description"):
+        schema["description"] = plain_text(str(declared["description"]), limit)
+    return schema
+
+
+class _Schemas:
+    """Schemas with their references written out, cut at a depth, shared by all methods of the document."""
+
+    def __init__(self, schemas: Mapping[str, Mapping[str, Any]], *, documented: bool) -> None:
+        self._schemas = schemas
+        self._documented = documented
+        self._built: dict[tuple[str, int], dict[str, Any]] = {}
+
+    def fitting(self, name: str, depth: int, limit: int) -> Mapping[str, Any]:
+        """A schema at the greatest depth up to `depth` that takes at most `limit` bytes of JSON."""
+        for levels in range(depth, 1, -1):
+            schema = self._named(name, levels)
+            if len(orjson.dumps(schema)) <= limit:
+                return schema
+        return self._named(name, 1)
+
+    def _named(self, name: str, levels: int) -> dict[str, Any]:
+        known = self._built.get((name, levels))
+        if known is None:
+            known = self._built[name, levels] = self._of(self._schemas.get(name, {}), levels)
+        return known
+
+    def _of(self, declared: Mapping[str, Any], levels: int) -> dict[str, Any]:
+        if "$ref" in declared:
+            schema = self._named(str(declared["$ref"]), levels)
+            return self._described(schema, declared, levels) if declared.get("description") else schema
+        kind = declared.get("type")
+        if kind == "object" or "properties" in declared:
+            return self._described(self._object(declared, levels), declared, levels)
+        if kind == "array":
+            items = self._of(declared.get("items", {}), levels) if levels else {}
+            return self._described({"type": "array", "items": items} if items else {"type": "array"}, declared, levels)
+        return _scalar(declared, self._limit(levels), documented=self._documented)
+
+    def _object(self, declared: Mapping[str, Any], levels: int) -> dict[str, Any]:
+        members = cast(Mapping[str, Mapping[str, Any]], declared.get("properties", {}))
+        schema: dict[str, Any] = {"type": "object"}
+        if members and levels == 0:
+            listed = ", ".join(list(members)[:12]) + (", ..." if len(members) > 12 else "")
+            return schema | ({"description": f"Fields: {listed}"} if self._documented else {})
+        if members:
+            # What only the service writes is no argument of a caller.
+            schema["properties"] = {
+                name: self._of(member, levels - 1)
+                for name, member in members.items()
+                if not (self._documented and member.get("readOnly"))
+            }
+        if levels and isinstance(declared.get("additionalProperties"), Mapping):
+            schema["additionalProperties"] = self._of(declared["additionalProperties"], levels - 1)
+        return schema
+
+    def _described(self, schema: dict[str, Any], declared: Mapping[str, Any], levels: int) -> dict[str, Any]:
+        text = declared.get("description")
+        if not text or not self._documented:
+            return schema
+        fields = str(schema.get("description", ""))
+        said = plain_text(str(text), self._limit(levels))
+        return {**schema, "description": f"{said} {fields}" if fields.startswith("Fields: ") else said}
+
+    @staticmethod
+    def _limit(levels: int) -> int:
+        return PARAMETER_LIMIT if levels >= BODY_DEPTH - 1 else NESTED_LIMIT
