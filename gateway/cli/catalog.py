@@ -1,8 +1,8 @@
 """The catalog as the commands see it: through the gateway that owns it, or opened by the command itself."""
 
-import asyncio
+import os
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import islice
@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 _BATCH: Final = 500
 """Tools sent to a gateway in one request: each is durable before the next leaves."""
+_PAGE: Final = 1000
+"""Tools listed in one request: what a gateway answers with at most."""
 _LOCK_WAIT_SECONDS: Final = 5.0
 """How long a gateway that is just starting may take until it answers."""
 
@@ -58,30 +60,41 @@ def open_catalog(settings: "IndexerSettings | None" = None) -> Generator[Catalog
 
     Raises: StoreLockedError if another process owns it that is no gateway, StoreError.
     """
-    if settings is None:
-        from indexer.settings import IndexerSettings
+    server = live_server(catalog_home() if settings is None else settings.home)
+    if server is not None:
+        yield RemoteCatalog(RemoteGateway(server.url, token=server.token))
+        return
+    opened = _open_here(settings)
+    if isinstance(opened, ServerRecord):
+        yield RemoteCatalog(RemoteGateway(opened.url, token=opened.token))
+        return
+    try:
+        yield opened
+    finally:
+        opened.close()
 
-        settings = IndexerSettings.from_environment()
-    server = live_server(settings.home)
+
+def catalog_home(environment: Mapping[str, str] = os.environ) -> Path:
+    """The same as `IndexerSettings.from_environment().home`, without importing numpy to know it."""
+    home = environment.get("TOOLSCOUT_HOME")
+    return Path(home).expanduser() if home else Path.home() / ".local" / "share" / "toolscout"
+
+
+def _open_here(settings: "IndexerSettings | None") -> "LocalCatalog | ServerRecord":
+    """The catalog opened by this process, or the gateway that turns out to hold it. Raises: StoreLockedError."""
+    from indexer import IndexerSettings, StoreLockedError
+
+    settings = settings or IndexerSettings.from_environment()
+    try:
+        return LocalCatalog(settings)
+    except StoreLockedError:
+        server = _wait_for_server(settings.home)
     if server is None:
-        from indexer.errors import StoreLockedError
-
-        try:
-            catalog = LocalCatalog(settings)
-        except StoreLockedError:
-            server = _wait_for_server(settings.home)
-            if server is None:
-                raise StoreLockedError(
-                    f"the catalog in {settings.home} is in use by another process, an index run perhaps; "
-                    "wait until it ends, or set TOOLSCOUT_HOME to another folder"
-                ) from None
-        else:
-            try:
-                yield catalog
-            finally:
-                catalog.close()
-            return
-    yield RemoteCatalog(RemoteGateway(server.url, token=server.token))
+        raise StoreLockedError(
+            f"the catalog in {settings.home} is in use by another process, an index run perhaps; "
+            "wait until it ends, or set TOOLSCOUT_HOME to another folder"
+        )
+    return server
 
 
 def _wait_for_server(home: Path) -> ServerRecord | None:
@@ -99,10 +112,12 @@ class LocalCatalog:
     """The catalog opened by this process. Raises: StoreLockedError, StoreError."""
 
     def __init__(self, settings: "IndexerSettings") -> None:
+        from asyncio import Runner  # a running gateway is asked without it
+
         from indexer import open_index
 
         self.where = settings.qdrant_url or str(settings.home)
-        self._runner = asyncio.Runner()
+        self._runner = Runner()
         try:
             self.index: ToolIndex = self.run(open_index(settings))
         except BaseException:
@@ -182,15 +197,21 @@ class RemoteCatalog:
     def tools(
         self, namespaces: Sequence[str], tags: Sequence[str], offset: int, limit: int, *, quarantined: bool
     ) -> list[Record]:
-        answer = self.gateway.get(
-            "/v1/tools",
-            namespace=list(namespaces),
-            tag=list(tags),
-            offset=offset,
-            limit=limit,
-            quarantined="true" if quarantined else None,
-        )
-        return answer["tools"]
+        found: list[Record] = []
+        while len(found) < limit:
+            size = min(_PAGE, limit - len(found))
+            answer = self.gateway.get(
+                "/v1/tools",
+                namespace=list(namespaces),
+                tag=list(tags),
+                offset=offset + len(found),
+                limit=size,
+                quarantined="true" if quarantined else None,
+            )
+            found += answer["tools"]
+            if len(answer["tools"]) < size:
+                break
+        return found
 
     def tool(self, namespace: str, name: str) -> Record | None:
         try:
@@ -219,8 +240,7 @@ class RemoteCatalog:
         self, entries: "Iterable[ToolDefinition | RejectedTool]", progress: Callable[[int], None]
     ) -> "RegistrationReport":
         """Sent in batches; what a source could not read is reported here and not sent."""
-        from indexer import RejectedTool, definition_to_record
-        from indexer.search import merge_reports
+        from indexer import RejectedTool, definition_to_record, merge_reports
 
         started = time.monotonic()
         reports: list[RegistrationReport] = []

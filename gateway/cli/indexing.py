@@ -9,13 +9,13 @@ from gateway.api.records import report_record
 from gateway.cli.catalog import Catalog, open_catalog
 from gateway.cli.exits import Exit
 from gateway.cli.output import show_report, write_error, write_json
+from gateway.demo.catalog import DEMO_SOURCES, note_indexed
 from gateway.registry.remembered_sources import remember_source
-from indexer import IndexerSettings, RegistrationReport, SourceError
-from indexer.search import merge_reports
+from indexer import IndexerSettings, RegistrationReport, SourceError, merge_reports
 from indexer.sources import Source, SourceOptions, open_source
 
-DEMO_CATALOG: Final = ("aws", "google")
-"""The sources of the demo's real catalog: what the extra `demo` brings."""
+DEMO: Final = "demo"
+"""Stands for all sources of the demo's catalog."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +35,13 @@ class IndexRun:
 
 def index_sources(specs: Sequence[str], namespace: str, *, as_json: bool) -> Exit:
     """`toolscout index`: every source that can be read is, whatever becomes of the others."""
-    wanted = [one for spec in specs for one in (DEMO_CATALOG if spec == "demo" else (spec,))]
+    wanted = [one for spec in specs for one in (DEMO_SOURCES if spec == DEMO else (spec,))]
     sources = [open_source(spec, SourceOptions(namespace=namespace or None)) for spec in wanted]
     settings = IndexerSettings.from_environment()
     with open_catalog(settings) as catalog:
         run = register_sources(catalog, sources, settings)
+    if DEMO in specs and not namespace and not run.errors:
+        note_indexed(settings.home)
     if as_json:
         errors = [{"source": error.source, "reason": error.reason, "fix": error.fix} for error in run.errors]
         write_json({**report_record(run.report), "errors": errors})

@@ -66,25 +66,33 @@ def table(*columns: str, right: Iterable[str] = ()) -> "Table":
 
 def show_search(answer: Mapping[str, Any]) -> None:
     """The results of a search, or why there are none."""
+    from rich.text import Text
+
     out = console()
     results: Sequence[Mapping[str, Any]] = answer["results"]
     if not results:
         out.print(short(answer["empty"]["message"], 400))
         return
+    room = max(out.width - 6, 20)
     several = len({result["query"] for result in results}) > 1
-    grid = table("score", "tool", "why", "description", *(["for"] if several else []), right=["score"])
     for result in results:
-        name = f"{result['namespace']}/{result['name']}"
-        why = short("; ".join(result["reasons"]))
-        cells = [short(f"{result['score']:.2f}"), short(name), why, short(result["description"])]
-        grid.add_row(*cells, *([short(result["query"], 60)] if several else []))
-    out.print(grid)
+        out.print(Text(f"{result['score']:.2f}  ") + found_name(result))
+        out.print(Text("      ") + short(result["description"], room), style="dim")
+        found_for = f" (for: {result['query']})" if several else ""
+        out.print(Text("      ") + short("; ".join(result["reasons"]) + found_for, room), style="cyan")
     notes = [f"{len(results)} found in {answer['took_ms']:.1f} ms, catalog revision {answer['catalog_revision']}"]
     if answer["degraded"] != "none":
         notes.append(f"degraded: {answer['degraded']} matches only")
     if answer["stale"]:
         notes.append("stale: the store cannot be reached, this is the last snapshot")
     out.print("; ".join(notes), style="dim", markup=False)
+
+
+def found_name(tool: Mapping[str, Any]) -> "Text":
+    """NAMESPACE/NAME, the name standing out."""
+    from rich.text import Text
+
+    return Text(clean(f"{tool['namespace']}/"), style="dim") + Text(clean(tool["name"]), style="bold")
 
 
 def show_tools(tools: Sequence[Mapping[str, Any]]) -> None:
