@@ -1,7 +1,11 @@
 """The stores under contract: how each is opened, and opened again over the same data."""
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +35,17 @@ def memory_house(folder: Path) -> StoreHouse:
 
 
 def edge_house(folder: Path) -> StoreHouse:
+    """An embedded store, copied from one that was made once: its payload indexes take most of a second."""
+    shutil.copytree(_empty_edge_store(), folder / "edge")
     return StoreHouse("edge", lambda: EdgeToolStore(folder / "edge", DIMENSIONS))
+
+
+@cache
+def _empty_edge_store() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="edge-store-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    EdgeToolStore(folder, DIMENSIONS).close()
+    return folder
 
 
 def qdrant_house(folder: Path) -> StoreHouse:
@@ -49,7 +63,7 @@ HOUSES: Final = (memory_house, edge_house, qdrant_house)
 
 def unit(seed: int) -> npt.NDArray[np.float32]:
     vector = np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
-    return vector / np.linalg.norm(vector)
+    return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
 def stored(

@@ -1,0 +1,150 @@
+"""Starting from a store and a snapshot, whatever state they were left in."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from indexer.definition import ToolDefinition
+from indexer.search import SearchScope
+from indexer.stores.base import StoredTool, ToolStore
+from indexer.writing import SNAPSHOT_CHANGES, CatalogWriter
+from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, make_store, make_writer, tool
+
+
+def take_all(writer: CatalogWriter, tools: Iterable[ToolDefinition]) -> None:
+    entries = iter(tools)
+    while writer.take(entries)[0]:
+        pass
+
+
+def everything(store: ToolStore) -> list[StoredTool]:
+    return [found for batch in store.scan() for found in batch]
+
+
+def in_replica(writer: CatalogWriter) -> dict[str, int]:
+    state = writer.state
+    return {str(state.table.key(row)): state.table.revision(row) for row in state.live_rows(SearchScope()).tolist()}
+
+
+def test_a_start_without_a_snapshot_reads_the_store() -> None:
+    store = make_store()
+    first = make_writer(store)
+    take_all(first, [*SHOP, BROKEN])
+    first.delete([SHOP[1].key])
+    second = make_writer(store.reopen())
+    assert in_replica(second) == in_replica(first)
+    assert second.state.quarantined.keys() == {BROKEN.key}
+    assert second.state.revision == 7
+
+
+def test_a_start_with_a_snapshot_catches_up_with_what_came_after_it(tmp_path: Path) -> None:
+    store = make_store()
+    first = make_writer(store, snapshot_path=tmp_path / "one")
+    take_all(first, SHOP)
+    first.close()
+    killed = make_writer(store.reopen(), snapshot_path=tmp_path / "one")
+    killed.delete([SHOP[0].key])
+    take_all(killed, [tool("later")])
+    third = make_writer(store.reopen(), snapshot_path=tmp_path / "one")
+    assert in_replica(third) == in_replica(killed)
+    assert third.state.revision == 7
+
+
+def test_a_large_registration_writes_a_snapshot_and_a_small_one_does_not(tmp_path: Path) -> None:
+    writer = make_writer(make_store(), snapshot_path=tmp_path / "one")
+    take_all(writer, SHOP)
+    writer.save_if_much_changed()
+    assert not (tmp_path / "one").exists()
+    take_all(writer, (tool(f"tool_{number}") for number in range(SNAPSHOT_CHANGES)))
+    writer.save_if_much_changed()
+    assert (tmp_path / "one").exists()
+
+
+def test_closing_without_a_change_leaves_the_snapshot_as_it_is(tmp_path: Path) -> None:
+    store = make_store()
+    first = make_writer(store, snapshot_path=tmp_path / "one")
+    take_all(first, SHOP)
+    first.close()
+    written = (tmp_path / "one").stat().st_mtime_ns
+    second = make_writer(store.reopen(), snapshot_path=tmp_path / "one")
+    second.close()
+    assert (tmp_path / "one").stat().st_mtime_ns == written
+
+
+def test_a_damaged_snapshot_is_rebuilt_from_the_store_with_a_log_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = make_store()
+    first = make_writer(store, snapshot_path=tmp_path / "one")
+    take_all(first, SHOP)
+    first.close()
+    whole = (tmp_path / "one").read_bytes()
+    (tmp_path / "one").write_bytes(whole[: len(whole) // 2])
+    with caplog.at_level(logging.WARNING, logger="indexer"):
+        second = make_writer(store.reopen(), snapshot_path=tmp_path / "one")
+    assert in_replica(second) == in_replica(first)
+    assert "rebuilt from the store" in caplog.text
+    second.close()
+    assert len((tmp_path / "one").read_bytes()) == len(whole)
+
+
+def test_a_snapshot_that_is_ahead_of_its_store_is_not_believed(tmp_path: Path) -> None:
+    first = make_writer(make_store(), snapshot_path=tmp_path / "one")
+    take_all(first, SHOP)
+    first.close()
+    restored = make_store()
+    take_all(make_writer(restored), SHOP[:2])
+    second = make_writer(restored, snapshot_path=tmp_path / "one")
+    assert len(in_replica(second)) == 2
+
+
+def test_vectors_of_another_encoder_are_made_anew_on_opening() -> None:
+    store = make_store()
+    take_all(make_writer(store, embedder=CountingEmbedder("old")), [*SHOP, BROKEN])
+    embedder = CountingEmbedder("new")
+    second = make_writer(store.reopen(), embedder=embedder)
+    assert embedder.documents == 5
+    assert len(in_replica(second)) == 5
+    active = [found for found in everything(store) if found.status == "active"]
+    assert {found.encoder_id for found in active} == {"new"}
+    assert [found.revision for found in everything(store)] == [6, 7, 8, 9, 10, 11]
+    third = make_writer(store.reopen(), embedder=embedder)
+    assert embedder.documents == 5
+    assert in_replica(third) == in_replica(second)
+
+
+def test_embedding_anew_goes_on_where_a_killed_process_left_off() -> None:
+    store = make_store()
+    take_all(make_writer(store, embedder=CountingEmbedder("old")), SHOP)
+    store.upsert(
+        [
+            replace(found, encoder_id="new", revision=found.revision + 5)
+            for found in everything(store)
+            if found.revision <= 2
+        ]
+    )
+    embedder = CountingEmbedder("new")
+    writer = make_writer(store.reopen(), embedder=embedder)
+    assert embedder.documents == 3
+    assert len(in_replica(writer)) == 5
+
+
+def test_a_run_repeated_after_a_cut_ends_as_one_clean_run_ends() -> None:
+    tools = [tool(f"tool_{number}", f"Handles case {number}.") for number in range(1500)]
+    clean = make_store()
+    take_all(make_writer(clean), tools)
+    cut = make_store()
+    entries = iter(tools)
+    make_writer(cut).take(entries)
+    repeated = make_writer(cut.reopen())
+    take_all(repeated, tools)
+    expected, actual = everything(clean), everything(cut)
+    assert [(found.key, found.content_hash, found.revision) for found in actual] == [
+        (found.key, found.content_hash, found.revision) for found in expected
+    ]
+    for one, other in zip(expected, actual, strict=True):
+        np.testing.assert_array_equal(np.asarray(one.vector), np.asarray(other.vector))
