@@ -59,7 +59,7 @@ def parse_json(body: bytes, *, where: str = "the body") -> Any:  # noqa: ANN401 
     if not body.strip():
         raise ProblemError(400, "invalid-json", f"{where} is empty; send a JSON object")
     try:
-        return json.loads(body, parse_constant=_refuse_constant)
+        return json.loads(body.decode(), parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ProblemError(

@@ -65,9 +65,11 @@ def problem_of(error: Exception) -> ProblemError:  # noqa: C901  one table reads
             fault = {"field": error.param, "reason": error.reason}
             return ProblemError(400, "invalid-request", str(error), errors=[fault])
         case RequestValidationError():
-            return validation_problem(error.errors())
+            # Each place begins with where it was looked for: `query`, `path`.
+            return validation_problem([{**fault, "loc": fault["loc"][1:]} for fault in error.errors()])
         case HTTPException():
-            return ProblemError(error.status_code, _kind_of_status(error.status_code), str(error.detail))
+            kind, detail = _HTTP_PROBLEMS.get(error.status_code, ("http", str(error.detail)))
+            return ProblemError(error.status_code, kind, detail, headers=error.headers)
         case RegistryError():
             return ProblemError(409, "registry", str(error))
         case StoreUnavailableError() | EmbeddingError():
@@ -103,12 +105,13 @@ def validation_problem(faults: Sequence[Mapping[str, Any]]) -> ProblemError:
 
 
 def _place(location: Sequence[str | int]) -> str:
-    steps = [step for step in location if step not in ("body", "query", "path")]
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).lstrip(".")
 
 
-def _kind_of_status(status: int) -> str:
-    return {404: "no-such-route", 405: "method-not-allowed"}.get(status, "http")
+_HTTP_PROBLEMS: Final = {
+    404: ("no-such-route", "there is no such route; /docs lists those there are"),
+    405: ("method-not-allowed", "this route does not take that method; /docs lists those it takes"),
+}
 
 
 def is_model_route(path: str) -> bool:

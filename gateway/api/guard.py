@@ -109,8 +109,8 @@ class RequestGuard:
         """A browser names the page that sends a request: pages from elsewhere may not use the gateway."""
         if not origin:
             return
-        address = urlsplit(origin)
-        if address.netloc == host or (self._settings.hosts is not None and address.hostname in self._settings.hosts):
+        place = origin.partition("://")[2]
+        if place == host or (self._settings.hosts is not None and _host_name(place) in self._settings.hosts):
             return
         raise ProblemError(403, "foreign-origin", "web pages of another origin may not call this gateway")
 

@@ -1,6 +1,7 @@
 """Searching the catalog over HTTP."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from fastapi import APIRouter
 
@@ -10,6 +11,8 @@ from gateway.api.schemas import SearchBody, checked, json_request
 from indexer import ToolSearchRequest
 
 router = APIRouter(tags=["search"])
+
+_NAMESPACES_SHOWN: Final = 20
 
 
 @router.post(
@@ -37,4 +40,8 @@ async def search(body: JsonBody, services: ServicesOf, caller: CallerOf) -> dict
             scope=scope_of(caller, wanted.wanted_namespaces, wanted.tags),
         )
     )
+    if response.empty_reason == "nothing_in_scope":
+        # The index keeps to the scope it was given; what the caller narrowed itself may be widened again.
+        held = await services.index.namespaces(scope_of(caller))
+        response = replace(response, namespaces=tuple(sorted(held, key=lambda name: -held[name])[:_NAMESPACES_SHOWN]))
     return search_record(response)

@@ -1,6 +1,7 @@
 """What an MCP client can do with the catalog, apart from the protocol: search it, and read tools in full."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from gateway.errors import ToolArgumentsError
@@ -10,6 +11,8 @@ from indexer import SearchScope, ToolIndex, ToolReference, ToolSearchResponse, a
 
 SEARCH_TOOLS: Final = SEARCH_TOOL_NAME
 GET_TOOL_DETAILS: Final = "get_tool_details"
+
+_NAMESPACES_SHOWN: Final = 20
 
 SEARCH_SCHEMA: Final = dict(SEARCH_TOOL_SPEC.parameters)
 """The same parameters as the search tool of the tool loop."""
@@ -98,6 +101,10 @@ class CatalogTools:
             "tools": [_found_tool(reference) for reference in found.results],
             "catalog_revision": found.catalog_revision,
         }
+        if found.empty_reason == "nothing_in_scope":
+            # The index keeps to the namespace it was given; the caller may see the others.
+            held = await self._index.namespaces(SearchScope(tenant=context.tenant))
+            found = replace(found, namespaces=tuple(sorted(held, key=lambda name: -held[name])[:_NAMESPACES_SHOWN]))
         if note := empty_note(found):
             answer["note"] = note
         return answer

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ class McpEndpoint:
 
     def __init__(self, make_server: "Callable[[], Server[Any]]") -> None:
         self._make_server = make_server
-        self._app: ASGIApp | None = None
+        self._served: ASGIApp | None = None
+        self._keeper: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()
         self._started = asyncio.Event()
 
@@ -23,12 +24,12 @@ class McpEndpoint:
     async def running(self) -> AsyncGenerator[None, None]:
         """Stands by until the block ends; entered by the application's lifespan."""
         # A task of its own, because the SDK's session manager must be left by the task that entered it.
-        async with asyncio.TaskGroup() as tasks:
-            keeper = tasks.create_task(self._keep())
-            try:
-                yield
-            finally:
-                keeper.cancel()
+        self._keeper = asyncio.create_task(self._keep(), name="mcp-endpoint")
+        try:
+            yield
+        finally:
+            self._keeper.cancel()
+            await asyncio.wait({self._keeper})
 
     async def _keep(self) -> None:
         await self._wanted.wait()
@@ -41,14 +42,23 @@ class McpEndpoint:
             stateless_http=True,
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        async with AsyncExitStack() as stack:
-            await stack.enter_async_context(server.session_manager.run())
-            self._app = app
+        async with server.session_manager.run():
+            self._served = app
             self._started.set()
             await asyncio.Event().wait()
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        app = self._served or await self._start()
+        await app(scope, receive, send)
+
+    async def _start(self) -> "ASGIApp":
+        if self._keeper is None:
+            raise RuntimeError("the application's lifespan has not been entered")
         self._wanted.set()
-        await self._started.wait()
-        assert self._app is not None
-        await self._app(scope, receive, send)
+        starting = asyncio.ensure_future(self._started.wait())
+        await asyncio.wait({starting, self._keeper}, return_when=asyncio.FIRST_COMPLETED)
+        starting.cancel()
+        if self._keeper.done():
+            self._keeper.result()
+        assert self._served is not None
+        return self._served
