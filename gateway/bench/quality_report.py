@@ -1,0 +1,71 @@
+"""A quality report for people: markdown with one table, one plot and how to read them."""
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Final
+
+from gateway.bench.quality import BASELINES, QualityReport, SetQuality
+from gateway.bench.retrieval_metrics import METRICS
+
+_PLOT_WIDTH: Final = 50
+_FULL, _EMPTY = "█", "·"
+_SHORT: Final = dict(zip(METRICS, ("nDCG@10", "R@1", "R@5", "R@10", "MRR", "C@10", "hit@1"), strict=True))
+
+
+def render_markdown(report: QualityReport) -> str:
+    """The report as markdown, figures in percent."""
+    if not report.sets:
+        return f"# Search quality\n\nNo set has a query in the `{report.split}` half.\n"
+    parts = [
+        "# Search quality",
+        f"Encoder `{report.encoder}`, queries: {report.split}, {len(report.sets)} sets, {report.seconds:.0f} s. "
+        "Figures are percent; ± and brackets are 95 % intervals from 1,000 resamples of the queries.",
+        _table(report.sets),
+        "C@10: every needed tool is among the first ten. Gain: nDCG@10 over BM25 on fields, paired.",
+        "## nDCG@10",
+        _plot(report.sets),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(sets: Sequence[SetQuality]) -> str:
+    header = [
+        "set", "tools", "queries", *_SHORT.values(), "±", *(name.replace("-", " ") for name in BASELINES), "gain",
+        "p50 ms",
+    ]  # fmt: skip
+    rows = [header, ["---"] + ["---:"] * (len(header) - 1), *(_row(entry) for entry in sets)]
+    if len(sets) > 1:
+        means = [f"**{fmean(entry.product.means[name] for entry in sets):.1f}**" for name in METRICS]
+        baselines = [f"{fmean(entry.baselines[name].means[METRICS[0]] for entry in sets):.1f}" for name in BASELINES]
+        gain = f"{fmean(entry.gain[0] for entry in sets):+.1f}"
+        rows.append(["**mean**", "", "", *means, "", *baselines, gain, ""])
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _row(entry: SetQuality) -> list[str]:
+    product = entry.product
+    gain, low, high = entry.gain
+    return [
+        entry.name,
+        f"{entry.tools:,}",
+        f"{entry.queries:,}",
+        *(f"{product.means[name]:.1f}" for name in METRICS),
+        f"{(product.interval[1] - product.interval[0]) / 2:.1f}",
+        *(f"{entry.baselines[name].means[METRICS[0]]:.1f}" for name in BASELINES),
+        f"{gain:+.1f} [{low:+.1f}, {high:+.1f}]",
+        f"{product.p50_ms:.2f}",
+    ]
+
+
+def _plot(sets: Sequence[SetQuality]) -> str:
+    """Bars of nDCG@10; `|` marks BM25 on fields."""
+    width = max(len(entry.name) for entry in sets)
+    lines = [f"{'':{width}} `|` is BM25 on fields".replace("`", "")]
+    for entry in sets:
+        value = entry.product.means[METRICS[0]]
+        filled = round(value / 100 * _PLOT_WIDTH)
+        bar = list(_FULL * filled + _EMPTY * (_PLOT_WIDTH - filled))
+        mark = round(entry.baselines[BASELINES[1]].means[METRICS[0]] / 100 * _PLOT_WIDTH)
+        bar[min(mark, _PLOT_WIDTH - 1)] = "|"
+        lines.append(f"{entry.name:{width}} {''.join(bar)} {value:5.1f}")
+    return "```\n" + "\n".join(lines) + "\n```"
