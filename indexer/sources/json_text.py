@@ -1,7 +1,18 @@
 """Strict JSON text, with errors that say where."""
 
 import json
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import Any, NoReturn, cast
+
+
+def as_object(value: object) -> Mapping[str, Any]:
+    """The value if it is a JSON object, else an empty one."""
+    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """The value if it is a JSON list, else an empty one."""
+    return cast(list[Any], value) if isinstance(value, list) else []
 
 
 class InvalidJsonError(ValueError):
