@@ -102,7 +102,7 @@ def test_every_cut_and_every_damaged_header_is_noticed(replica: Replica, tmp_pat
     damaged = [whole[:length] for length in (0, 7, 16, 200, len(whole) - 1)]
     damaged += [
         whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :]
-        for place in rng.integers(0, 400, size=20).tolist()
+        for place in map(int, rng.integers(0, 400, size=20))
     ]
     for content in damaged:
         path.write_bytes(content)
