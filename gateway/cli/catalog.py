@@ -25,7 +25,7 @@ _BATCH: Final = 500
 """Tools sent to a gateway in one request: each is durable before the next leaves."""
 _PAGE: Final = 1000
 """Tools listed in one request: what a gateway answers with at most."""
-_LOCK_WAIT_SECONDS: Final = 5.0
+_LOCK_WAIT_SECONDS: Final = 2.0
 """How long a gateway that is just starting may take until it answers."""
 
 
@@ -34,6 +34,13 @@ class Catalog(Protocol):
 
     where: str
     """For people: the home, or the gateway's address."""
+
+    @property
+    def index(self) -> "ToolIndex":
+        """The same catalog, for what is asynchronous; its coroutines are given to `run`."""
+        ...
+
+    def run(self, work: "Coroutine[Any, Any, T]") -> T: ...
 
     def search(self, queries: Sequence[str], k: int, namespaces: Sequence[str], tags: Sequence[str]) -> Record: ...
 
@@ -119,10 +126,14 @@ class LocalCatalog:
         self.where = settings.qdrant_url or str(settings.home)
         self._runner = Runner()
         try:
-            self.index: ToolIndex = self.run(open_index(settings))
+            self._index: ToolIndex = self.run(open_index(settings))
         except BaseException:
             self._runner.close()
             raise
+
+    @property
+    def index(self) -> "ToolIndex":
+        return self._index
 
     def run(self, work: "Coroutine[Any, Any, T]") -> T:
         """Run a coroutine in this catalog's loop."""
@@ -185,6 +196,17 @@ class RemoteCatalog:
     def __init__(self, gateway: RemoteGateway) -> None:
         self.where = gateway.url
         self.gateway = gateway
+
+    @property
+    def index(self) -> "ToolIndex":
+        from gateway.remote_index import RemoteToolIndex
+
+        return RemoteToolIndex(self.gateway)
+
+    def run(self, work: "Coroutine[Any, Any, T]") -> T:
+        import asyncio
+
+        return asyncio.run(work)
 
     def search(self, queries: Sequence[str], k: int, namespaces: Sequence[str], tags: Sequence[str]) -> Record:
         body: Record = {"queries": list(queries), "max_results": k}

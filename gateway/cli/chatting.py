@@ -12,7 +12,6 @@ from gateway.remote import RemoteError, RemoteGateway
 from gateway.settings import GatewaySettings
 from indexer import IndexerSettings
 
-
 Write: TypeAlias = Callable[[str], None]
 
 

@@ -144,13 +144,11 @@ def chat(
 
 
 @app.command()
-def demo(
-    as_json: Json = False,
-) -> None:
+def demo(as_json: Json = False) -> None:
     """Watch eight requests find their tools among thousands, and what that saved in prompt tokens."""
-    from gateway.demo.run import run_demo
+    from gateway.cli.demonstration import demonstrate
 
-    raise typer.Exit(run_demo(as_json=as_json))
+    raise typer.Exit(demonstrate(as_json=as_json))
 
 
 @app.command()
