@@ -1,0 +1,96 @@
+"""The default encoder: a text is the sum of its tokens' vectors. No network, no accelerator, no torch."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+
+from indexer.embedders.base import Vectors
+from indexer.embedders.token_table import TokenTable
+from indexer.embedders.unigram import UnigramTokenizer
+from indexer.errors import EmbeddingError
+
+SHIPPED_TABLE: Final = Path(__file__).parent / "data" / "static"
+
+
+@dataclass(frozen=True, slots=True)
+class TableFiles:
+    """The files of a table in its folder."""
+
+    folder: Path
+
+    @property
+    def rows(self) -> Path:
+        return self.folder / "rows.npy"
+
+    @property
+    def scales(self) -> Path:
+        return self.folder / "scales.npy"
+
+    @property
+    def pieces(self) -> Path:
+        return self.folder / "pieces.txt"
+
+    @property
+    def log_probabilities(self) -> Path:
+        return self.folder / "log_probabilities.npy"
+
+    @property
+    def card(self) -> Path:
+        return self.folder / "card.json"
+
+
+class StaticEmbedder:
+    """Normalised sum of token vectors; token weights are inside the vectors, queries and documents are alike."""
+
+    def __init__(self, *, name: str, tokenizer: UnigramTokenizer, table: TokenTable) -> None:
+        self._name = name
+        self._tokenizer = tokenizer
+        self._table = table
+
+    @classmethod
+    def load(cls, folder: Path = SHIPPED_TABLE) -> Self:
+        """Map a table from its folder, by default the one shipped with the package. Raises: EmbeddingError."""
+        files = TableFiles(folder)
+        try:
+            card = json.loads(files.card.read_text(encoding="utf-8"))
+            pieces = files.pieces.read_text(encoding="utf-8").split("\n")
+            log_probabilities: list[float] = np.load(files.log_probabilities).tolist()
+            rows, scales = np.load(files.rows, mmap_mode="r"), np.load(files.scales).astype(np.float32)
+            name = str(card["name"])
+        except (OSError, ValueError, KeyError) as error:
+            raise EmbeddingError(
+                f"the encoder table in {folder} cannot be read ({error}). Reinstall toolscout, or make the table "
+                "again with `python -m indexer.training.base_table`."
+            ) from error
+        if not len(pieces) == len(log_probabilities) == len(rows) == len(scales):
+            raise EmbeddingError(
+                f"the encoder table in {folder} is damaged: {len(pieces)} pieces, {len(log_probabilities)} "
+                f"log-probabilities, {len(rows)} rows and {len(scales)} scales should be equally many. "
+                "Reinstall toolscout."
+            )
+        return cls(
+            name=name, tokenizer=UnigramTokenizer(pieces, log_probabilities), table=TokenTable(np.asarray(rows), scales)
+        )
+
+    @property
+    def embedder_id(self) -> str:
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        return self._table.dimensions
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """(n, dimensions) float32 rows of unit norm; a text without any known token gives a zero row."""
+        encode = self._tokenizer.encode
+        return self._table.unit_sums([encode(text) for text in texts])
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """As `embed_documents`; one query takes a shorter way to the same vector."""
+        if len(texts) == 1:
+            return self._table.unit_sum(self._tokenizer.encode(texts[0]))
+        return self.embed_documents(texts)
