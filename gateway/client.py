@@ -3,11 +3,12 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
+from uuid import uuid4
 
 from gateway.advisors.chain import Advisor, CallAdvisorChain
 from gateway.advisors.chat_model import ChatModelCallAdvisor, close_stream
 from gateway.advisors.tool_calling import ToolCallingAdvisor
-from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunEvent
+from gateway.chat.exchange import RUN_ID, ChatClientRequest, ChatClientResponse, RunEvent
 from gateway.chat.messages import Message, UserMessage
 from gateway.chat.prompt import ChatOptions, Prompt
 from gateway.models.base import ChatModel
@@ -71,7 +72,7 @@ class ChatClient:
             callbacks=(*self._tools, *own.callbacks, *_callbacks(tools)),
             context=context or (own.context if said or self._context is None else self._context),
         )
-        return replace(request, context={**request.context, TOOL_OPTIONS: options})
+        return replace(request, context={RUN_ID: uuid4().hex, **request.context, TOOL_OPTIONS: options})
 
     def _prompt(self, asked: str | Sequence[Message] | Prompt) -> Prompt:
         if isinstance(asked, Prompt):

@@ -15,6 +15,9 @@ ROUNDS: Final = "rounds"
 NEW_MESSAGES: Final = "new_messages"
 STOP_REASON: Final = "stop_reason"
 RETURNED_TOOLS: Final = "returned_tools"
+DISCOVERED: Final = "discovered"
+EARLIER_TURNS: Final = "earlier_turns"
+"""Where what a memory keeps of the conversation stands in a request's context."""
 
 
 @dataclass(kw_only=True)
@@ -37,6 +40,8 @@ class ToolLoopRun:
     new_messages: list[Message] = field(default_factory=list[Message])
     """What this run has added to the conversation: model messages and tool results."""
     tool_choice: Any = None
+    keeps_history: bool = True
+    """False: a memory inside the loop remembers the rounds, so a model call is given only what is new."""
     stop_reason: StopReason = "answer"
     returned_tools: tuple[ToolSpec, ...] = ()
     """Definitions of the tools whose calls are handed to the caller and which it did not bring itself."""

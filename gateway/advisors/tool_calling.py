@@ -7,9 +7,10 @@ from typing import Final, TypeAlias
 
 import anyio
 
+from gateway.advisors.base import HistoryAdvisor
 from gateway.advisors.chain import HIGHEST_PRECEDENCE, CallAdvisorChain
 from gateway.advisors.chat_model import close_stream
-from gateway.advisors.loop_run import ToolLoopRun
+from gateway.advisors.loop_run import EARLIER_TURNS, ToolLoopRun
 from gateway.chat.exchange import (
     ChatClientRequest,
     ChatClientResponse,
@@ -20,7 +21,15 @@ from gateway.chat.exchange import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from gateway.chat.messages import AssistantMessage, Message, ToolCall, ToolResponse, ToolResponseMessage, text_of
+from gateway.chat.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolCall,
+    ToolResponse,
+    ToolResponseMessage,
+    text_of,
+)
 from gateway.errors import TruncatedStreamError
 from gateway.tools.callback import ToolCallback
 from gateway.tools.manager import ToolCallingManager
@@ -46,12 +55,18 @@ class ToolCallingAdvisor:
         manager: ToolCallingManager | None = None,
         callbacks: Iterable[ToolCallback] = (),
         max_rounds: int = DEFAULT_MAX_ROUNDS,
+        internal_history: bool | None = None,
         order: int = HIGHEST_PRECEDENCE + 300,
     ) -> None:
-        """`callbacks` are offered to every request; `max_rounds` bounds the rounds in which tools run."""
+        """`callbacks` are offered to every request; `max_rounds` bounds the rounds in which tools run.
+
+        `internal_history`: whether the loop itself carries the rounds from call to call; None: unless a memory inside
+        the loop does.
+        """
         self._manager = manager or ToolCallingManager()
         self._callbacks = tuple(callbacks)
         self._max_rounds = max_rounds
+        self._internal_history = internal_history
         self._order = order
 
     @property
@@ -79,7 +94,9 @@ class ToolCallingAdvisor:
         self, run: ToolLoopRun, message: AssistantMessage, results: ToolResponseMessage
     ) -> Sequence[Message]:
         """After the tools of a round: the messages of the next model call."""
-        return (*run.messages, message, results)
+        if run.keeps_history:
+            return (*run.messages, message, results)
+        return (*(one for one in run.messages if isinstance(one, SystemMessage)), results)
 
     async def finalize_loop(self, run: ToolLoopRun, response: ChatClientResponse | None) -> ChatClientResponse | None:
         """Once, at the end: the response, or None if the run failed or was cancelled."""
@@ -106,7 +123,11 @@ class ToolCallingAdvisor:
     async def _run(
         self, request: ChatClientRequest, inner: CallAdvisorChain, call_model: ModelCall
     ) -> AsyncGenerator[RunEvent]:
+        memories = [one for one in inner.advisors[inner.position :] if isinstance(one, HistoryAdvisor)]
+        for memory in memories:
+            request = request.with_context(**{EARLIER_TURNS: await memory.earlier_turns(request)})
         run = await self.initialize_loop(request)
+        run.keeps_history = not memories if self._internal_history is None else self._internal_history
         response: ChatClientResponse | None = None
         try:
             async with aclosing(self._rounds(run, inner, call_model)) as events:

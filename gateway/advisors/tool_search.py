@@ -1,15 +1,17 @@
 """The tool loop over a catalog: the model sees one small search tool, and whatever it has found with it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from typing_extensions import override
 
 from gateway.advisors.chain import HIGHEST_PRECEDENCE
-from gateway.advisors.loop_run import ToolLoopRun
+from gateway.advisors.loop_run import DISCOVERED, EARLIER_TURNS, ToolLoopRun
 from gateway.advisors.search_run import SEARCHES, BoundSearchTool, ToolSearchRun, catalog_name, names_in
 from gateway.advisors.tool_calling import DEFAULT_MAX_ROUNDS, ToolCallingAdvisor
 from gateway.chat.exchange import ChatClientRequest, ChatClientResponse
+from gateway.chat.memory import Turn
 from gateway.chat.messages import AssistantMessage, Message, ToolCall, ToolResponseMessage
 from gateway.chat.prompt import Prompt
 from gateway.errors import InvalidRequestError
@@ -43,13 +45,20 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         manager: ToolCallingManager | None = None,
         callbacks: Iterable[ToolCallback] = (),
         max_rounds: int = DEFAULT_MAX_ROUNDS,
+        internal_history: bool | None = None,
         order: int = HIGHEST_PRECEDENCE + 300,
     ) -> None:
         """`factory` makes the callbacks of found tools; without one their calls are returned to the caller.
 
         `max_results` caps one search and `max_discovered` one conversation: past it, further finds are not shown.
         """
-        super().__init__(manager=manager, callbacks=callbacks, max_rounds=max_rounds, order=order)
+        super().__init__(
+            manager=manager,
+            callbacks=callbacks,
+            max_rounds=max_rounds,
+            internal_history=internal_history,
+            order=order,
+        )
         self._index = index
         self._factory = factory or ClientToolFactory()
         self._search_tool = ToolSearchTool(index, max_results=max_results)
@@ -88,8 +97,9 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
     async def finalize_loop(self, run: ToolLoopRun, response: ChatClientResponse | None) -> ChatClientResponse | None:
         if response is None:
             return None
-        searches = _searching(run).searches
-        return ChatClientResponse(response=response.response, context={**response.context, SEARCHES: searches})
+        searching = _searching(run)
+        told = {SEARCHES: searching.searches, DISCOVERED: tuple(searching.discovered)}
+        return replace(response, context={**response.context, **told})
 
     @override
     def meets_tool_choice(self, calls: Sequence[ToolCall]) -> bool:
@@ -98,7 +108,9 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
 
     async def _rediscover(self, run: ToolSearchRun) -> None:
         """Show again what the conversation has found before, if it is still in the caller's scope."""
-        names = [*_forced(run.tool_choice), *names_in(run.messages)]
+        turns: Sequence[Turn] = run.request.context.get(EARLIER_TURNS, ())
+        remembered = [name for turn in turns for name in (*turn.tools, *names_in(turn.messages))]
+        names = [*_forced(run.tool_choice), *remembered, *names_in(run.messages)]
         own = {spec.name for spec in run.client_tools}
         names = [name for name in dict.fromkeys(names) if name not in own and name not in run.callbacks]
         if not names:

@@ -1,8 +1,8 @@
 """What travels through the advisor chain, and what comes back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from gateway.chat.messages import AssistantMessage, ToolCall, ToolResponse, text_of
 from gateway.chat.prompt import Prompt
@@ -38,6 +38,10 @@ def _sum_details(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str,
     return total
 
 
+RUN_ID: Final = "run_id"
+"""Where a run's own id stands in the context of its request and response."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatClientRequest:
     """A prompt and the context of one run; advisors change it by copying."""
@@ -45,6 +49,10 @@ class ChatClientRequest:
     prompt: Prompt
     context: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Values advisors hand to each other within one run; never sent to the model."""
+
+    def with_context(self, **values: object) -> "ChatClientRequest":
+        """A copy with more values in its context."""
+        return replace(self, context={**self.context, **values})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
