@@ -19,7 +19,6 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 TOMBSTONE: Final = np.float32(-4.0)
 """Added to the score of a row nobody may find: cosines lie in [-1, 1], so no live row comes below it."""
 
-_GEMV_BYTES: Final = 2 << 20  # below about 2 MB the matrix lies in L2 and `X @ q` is faster than vecdot
 _GATHER_ROWS: Final = 1024  # one block of a gather stays in L2
 _BLOCK: Final = 512  # scores a block maximum stands for
 _DEAD_SCORE: Final = np.float32(-2.0)  # what falls below was taken out by a penalty
@@ -34,9 +33,11 @@ class TopK(NamedTuple):
 
 
 def dot_scores(vectors: Floats, query: Floats) -> Floats:
-    """(n,) dot products of (n, d) C-contiguous rows with a (d,) query."""
-    if vectors.nbytes < _GEMV_BYTES:
-        return vectors @ query
+    """(n,) dot products of (n, d) C-contiguous rows with a (d,) query.
+
+    By `vecdot`, which reads memory at full speed. `vectors @ query` is 10 microseconds faster below 2 MB and 2.5 times
+    slower above; at any size it hands the work to BLAS threads, which wait for each other when the cores are busy.
+    """
     return np.vecdot(vectors, query)
 
 
@@ -49,7 +50,7 @@ def gathered_scores(vectors: Floats, rows: Rows, query: Floats) -> Floats:
         gathered = buffer[: len(block)]
         # mode="clip" lets numpy write into the buffer without a checked copy; rows are valid by contract.
         np.take(vectors, block, axis=0, out=gathered, mode="clip")
-        np.dot(gathered, query, out=scores[start : start + len(block)])
+        np.vecdot(gathered, query, out=scores[start : start + len(block)])
     return scores
 
 

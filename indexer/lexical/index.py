@@ -116,9 +116,9 @@ class LexicalSnapshot:
         found = surfaces(query)
         ids = np.array([self._vocabulary.get(term, -1) for term in found], dtype=np.int64)
         term, rows, frequencies = self._postings(ids)
-        # Both lines are several times faster than fancy indexing and a row-wise sum or einsum of eight columns.
+        # Several times faster than fancy indexing and a row-wise sum; no BLAS, whose threads wait for busy cores.
         factors = np.take(self._factors, rows, axis=0, mode="clip")
-        gains = (frequencies * factors) @ _ONES
+        gains = np.einsum("pf,pf->p", frequencies.astype(np.float32), factors)
         present = gains > 0 if self.live < self.n_rows else None
         document_frequency = np.bincount(term, weights=present, minlength=len(found))
         idf = np.log1p((self.live - document_frequency + 0.5) / (document_frequency + 0.5)).astype(np.float32)
@@ -340,7 +340,6 @@ class LexicalIndex:
         self._rows = end
 
 
-_ONES: Final = np.ones(len(FIELDS), dtype=np.float32)
 _NO_POSTINGS: Final[Postings] = (
     np.empty(0, dtype=np.int64),
     np.empty(0, dtype=np.int32),
