@@ -69,10 +69,13 @@ class AwsSource:
         found = {service: _newest_model(known[service]) for service in chosen}
         return {service: path for service, path in found.items() if path is not None}
 
-    @cached_property
+    @property
     def total(self) -> int | None:
         """The operations of the chosen models, counted without parsing them (under a second for all of AWS)."""
-        return sum(len(_REQUEST.findall(_model_bytes(path))) for path in self.models.values())
+        try:
+            return sum(len(_REQUEST.findall(_model_bytes(path))) for path in self.models.values())
+        except (SourceError, OSError, EOFError):
+            return None
 
     def entries(self) -> Iterator[Entry]:
         return reported(self.name, self._placed(), self.options)

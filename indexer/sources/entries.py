@@ -48,7 +48,7 @@ class Source(Protocol):
 
     @property
     def total(self) -> int | None:
-        """How many entries it will yield, where that is known before reading them all."""
+        """How many entries it will yield, where that is known before reading them all; never raises."""
         ...
 
     def entries(self) -> Iterator[Entry]:

@@ -68,10 +68,13 @@ class GoogleSource:
             chosen += [api] if api in known else by_api[api] if self.all_versions else newest(by_api[api])
         return {document: known[document] for document in dict.fromkeys(chosen)}
 
-    @cached_property
+    @property
     def total(self) -> int | None:
         """The methods of the chosen documents, counted without parsing them."""
-        return sum(len(_METHOD.findall(path.read_bytes())) for path in self.documents.values())
+        try:
+            return sum(len(_METHOD.findall(path.read_bytes())) for path in self.documents.values())
+        except (SourceError, OSError):
+            return None
 
     def entries(self) -> Iterator[Entry]:
         return reported(self.name, self._placed(), self.options)
@@ -89,7 +92,10 @@ def _documents() -> dict[str, Path]:
     if spec is None or spec.origin is None:
         raise missing_extra("google", "google-api-python-client", "google")
     folder = Path(spec.origin).parent / "discovery_cache" / "documents"
-    return {path.stem: path for path in sorted(folder.glob("*.json")) if path.stem != "index"}
+    found = {path.stem: path for path in sorted(folder.glob("*.json")) if path.stem != "index"}
+    # 'admin.directoryv1' is 'admin.directory_v1' again, shipped under both names.
+    spelled = {stem.replace("_", ""): stem for stem in found if "_" in stem}
+    return {stem: path for stem, path in found.items() if spelled.get(stem, stem) == stem}
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -122,10 +128,9 @@ def newest(documents: Sequence[str]) -> list[str]:
     best: dict[str, tuple[Version, str]] = {}
     for document in documents:
         family, version = read_version(document.partition(".")[2])
-        # 'directoryv1' and 'directory_v1' are one document shipped under two names.
-        known = best.get(family.rstrip("_"))
+        known = best.get(family)
         if known is None or version > known[0]:
-            best[family.rstrip("_")] = version, document
+            best[family] = version, document
     return [document for _, document in best.values()]
 
 

@@ -98,7 +98,10 @@ class DocumentSource:
 
     @property
     def total(self) -> int | None:
-        return len(tools_in(self.document, self.name)[1])
+        try:
+            return len(tools_in(self.document, self.name)[1])
+        except SourceError:
+            return None
 
     def entries(self) -> Iterator[Entry]:
         return reported(self.name, self._placed(), self.options)

@@ -66,15 +66,19 @@ class OpenApiSource:
             return parse_document(data, self.name, yaml=yaml)
         return read_document(Path(self.location))
 
-    @cached_property
+    @property
     def total(self) -> int | None:
-        return sum(1 for _ in _operations(self.document))
+        try:
+            return sum(1 for _ in _operations(self.document))
+        except SourceError:
+            return None
 
     def entries(self) -> Iterator[Entry]:
-        if self.total is not None and self.total > MAX_OPERATIONS:
+        count = sum(1 for _ in _operations(self.document))
+        if count > MAX_OPERATIONS:
             raise SourceError(
                 self.name,
-                f"defines {self.total:,} operations; at most {MAX_OPERATIONS:,} are taken from one document",
+                f"defines {count:,} operations; at most {MAX_OPERATIONS:,} are taken from one document",
                 fix="Split the document.",
             )
         return reported(self.name, self._placed(), self.options)

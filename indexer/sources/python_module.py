@@ -48,7 +48,10 @@ class PythonSource:
 
     @property
     def total(self) -> int | None:
-        return len(self.functions)
+        try:
+            return len(self.functions)
+        except SourceError:
+            return None
 
     def entries(self) -> Iterator[Entry]:
         return reported(self.name, self._placed(), self.options)

@@ -1,0 +1,215 @@
+"""The tools of an MCP server, all pages of them, over stdio or streamable HTTP."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePath
+from typing import IO, TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
+
+from indexer.definition import ToolExecutor
+from indexer.errors import InvalidToolError, SourceError
+from indexer.sources.entries import Entry, Placed, SourceOptions, reported
+from indexer.sources.json_text import as_object
+from indexer.validation import definition_from_json
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import Tool
+
+TIMEOUT_SECONDS: Final = 60.0
+"""For starting the server, connecting, and reading all pages."""
+MAX_PAGES: Final = 1_000
+MAX_TOOLS: Final = 100_000
+
+_STDERR_TAIL: Final = 600
+_LAUNCHERS: Final = frozenset(
+    {"npx", "uvx", "pipx", "bunx", "pnpm", "yarn", "npm", "bun", "deno", "node", "python", "python3", "uv", "docker"}
+    | {"run", "exec", "dlx", "tool", "env", "sh", "bash", "x"}
+)
+_AFFIXES: Final = re.compile(r"^(?:mcp[-_])?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]server)?$")
+
+
+@dataclass(frozen=True)
+class McpSource:
+    """One MCP server. Its name, and so the namespace of its tools, is the operator's, never the server's own word."""
+
+    target: str
+    """A command line, or an http(s) URL."""
+    options: SourceOptions = field(default_factory=SourceOptions)
+    timeout_seconds: float = TIMEOUT_SECONDS
+
+    @property
+    def name(self) -> str:
+        """The namespace that the operator gave, else what the command or the host is called."""
+        return self.options.namespace or name_of_target(self.target)
+
+    @property
+    def spec(self) -> str:
+        return f"mcp:{self.target}"
+
+    @property
+    def total(self) -> int | None:
+        """Not known before the last page."""
+        return None
+
+    @cached_property
+    def is_url(self) -> bool:
+        return self.target.startswith(("http://", "https://"))
+
+    @cached_property
+    def command(self) -> list[str]:
+        """The words of the command line. Raises: SourceError."""
+        try:
+            words = shlex.split(self.target)
+        except ValueError as error:
+            raise SourceError(self.spec, f"is no command line: {error}", fix="Check its quotes.") from error
+        if not words:
+            raise SourceError(self.spec, "names no server", fix="Write mcp:COMMAND ARGUMENTS or mcp:https://HOST/mcp")
+        return words
+
+    def entries(self) -> Iterator[Entry]:
+        """Connects, reads every page and disconnects before the first entry is handed out."""
+        return reported(self.name, self._placed(), self.options)
+
+    def _placed(self) -> Iterator[Placed]:
+        for i, tool in enumerate(self._listed()):
+            place = f"tools[{i}]"
+            try:
+                yield place, self._definition(tool, place)
+            except InvalidToolError as error:
+                yield place, error
+
+    def _definition(self, tool: "Tool", place: str) -> Any:  # noqa: ANN401 - a ToolDefinition
+        hints = tool.annotations
+        return definition_from_json(
+            {
+                "name": tool.name,
+                "title": tool.title or "",
+                "description": tool.description or "",
+                "inputSchema": without_header_hints(tool.input_schema),
+                "outputSchema": tool.output_schema,
+                "annotations": hints.model_dump(by_alias=True, exclude_none=True) if hints else {},
+            },
+            place=place,
+            namespace=self.name,
+            tenant=self.options.tenant,
+            executor=ToolExecutor(kind="mcp", config={"source": self.name, "tool": tool.name}),
+        )
+
+    def _listed(self) -> "list[Tool]":
+        """All tools, read in an event loop of its own: entries may be asked for inside another."""
+        import tempfile
+
+        from anyio.from_thread import start_blocking_portal
+
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+            with start_blocking_portal("asyncio") as portal:
+                outcome = portal.call(self._attempt, stderr)
+            if isinstance(outcome, list):
+                return outcome
+            raise SourceError(
+                self.spec, _told(outcome, self.timeout_seconds) + _tail_of(stderr), fix=self._fix(outcome)
+            ) from outcome
+
+    def _fix(self, error: BaseException) -> str:
+        if isinstance(error, FileNotFoundError):
+            return "Install it, or write its full path."
+        if isinstance(error, SourceError):
+            return error.fix
+        return "Check that the server runs at that URL." if self.is_url else "Try the command in a terminal."
+
+    async def _attempt(self, stderr: IO[str]) -> "list[Tool] | BaseException":
+        """The tools, or why there are none: the SDK cancels the task that owns a client whose server is gone."""
+        import asyncio
+
+        task = asyncio.create_task(self._read_all(stderr))
+        try:
+            await asyncio.wait({task}, timeout=self.timeout_seconds)
+            timed_out = not task.done()
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+        if timed_out:
+            return TimeoutError()
+        if task.cancelled():
+            return ConnectionError("the server closed the connection")
+        return task.exception() or task.result()
+
+    async def _read_all(self, stderr: IO[str]) -> "list[Tool]":
+        from mcp import Client, StdioServerParameters
+        from mcp.client.stdio import stdio_client
+
+        if self.is_url:
+            server = self.target
+        else:
+            words = self.command
+            server = stdio_client(StdioServerParameters(command=words[0], args=words[1:]), errlog=cast(Any, stderr))
+        async with Client(server, read_timeout_seconds=self.timeout_seconds) as client:
+            return await self._pages(client)
+
+    async def _pages(self, client: "Client") -> "list[Tool]":
+        tools: list[Tool] = []
+        cursor: str | None = None
+        seen: set[str] = set()
+        for _ in range(MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                return tools
+            if cursor in seen or len(tools) > MAX_TOOLS:
+                break
+            seen.add(cursor)
+        raise SourceError(
+            self.spec,
+            f"its pages do not end: {len(tools):,} tools after {len(seen):,} cursors",
+            fix="This is a fault of the server.",
+        )
+
+
+def name_of_target(target: str) -> str:
+    """A short name out of a command or URL: the package or script behind launchers, or the host."""
+    if target.startswith(("http://", "https://")):
+        parts = urlsplit(target)
+        return f"{parts.hostname}-{parts.port}" if parts.port else parts.hostname or "mcp"
+    words = [word for word in target.split() if not word.startswith("-")]
+    named = next((word for word in words if PurePath(word).name.lower() not in _LAUNCHERS), words[0] if words else "")
+    stem = PurePath(named.rpartition("@")[0] or named).name
+    stem = re.sub(r"\.(?:py|js|mjs|cjs|ts|sh|exe)$", "", stem)
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", _AFFIXES.sub("", stem) or stem).strip("-._") or "mcp"
+
+
+def without_header_hints(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema without `x-mcp-header`, which speaks to the server's own clients and not to a gateway's."""
+    declared = as_object(schema.get("properties"))
+    if not any("x-mcp-header" in as_object(value) for value in declared.values()):
+        return dict(schema)
+    kept = {
+        name: {k: v for k, v in as_object(value).items() if k != "x-mcp-header"} for name, value in declared.items()
+    }
+    return {**schema, "properties": kept}
+
+
+def _told(error: BaseException, timeout_seconds: float) -> str:
+    """One line about the innermost cause."""
+    cause = error
+    while isinstance(cause, BaseExceptionGroup):
+        cause = cast("BaseExceptionGroup[BaseException]", cause).exceptions[0]
+    if isinstance(cause, SourceError):
+        return cause.reason
+    if isinstance(cause, TimeoutError):
+        return f"did not answer within {timeout_seconds:g} seconds"
+    if isinstance(cause, FileNotFoundError):
+        return f"there is no command {cause.filename!r}"
+    return f"failed: {' '.join(str(cause).split())[:300] or type(cause).__name__}"
+
+
+def _tail_of(stderr: IO[str]) -> str:
+    """The last lines that the server wrote before it died."""
+    end = stderr.seek(0, 2)
+    stderr.seek(max(0, end - 8 * _STDERR_TAIL))
+    text = re.sub(r"[^\S\n]+|[\x00-\x09\x0b-\x1f\x7f-\x9f]", " ", stderr.read()).strip()
+    return f"; it last wrote: {text[-_STDERR_TAIL:].strip()}" if text else ""
