@@ -112,8 +112,9 @@ def _ranked_hits(
     if not len(ranked.rows):
         return {}
     scores = _shown_scores(ranked)
+    words = _words(ranked.matches, ranked.rows)
     return {
-        state.table.key(row): _Hit(row, score, _reasons(ranked, place, _words(ranked.matches, row)))
+        state.table.key(row): _Hit(row, score, _reasons(ranked, place, words[place]))
         for place, (row, score) in enumerate(zip(ranked.rows.tolist(), scores, strict=True))
     }
 
@@ -125,12 +126,16 @@ def _shown_scores(ranked: RankedRows) -> list[float]:
     return [round(best * value, 4) for value in relative.tolist()]
 
 
-def _words(matches: LexicalMatches, row: int) -> list[str]:
-    """The words of the query that stand in a row, the rarest first."""
-    here = matches.term[(matches.rows == row) & (matches.gains > 0)]
-    rarest_first = here[np.argsort(-matches.idf[here], kind="stable")]
-    numbers: list[int] = rarest_first.tolist()
-    return list(dict.fromkeys(matches.terms[number] for number in numbers))
+def _words(matches: LexicalMatches, rows: Rows) -> list[list[str]]:
+    """For each of the rows the words of the query that stand in it, the rarest first."""
+    wanted = np.zeros(matches.n_rows, dtype=np.bool_)
+    wanted[rows] = True
+    here = np.flatnonzero(wanted[matches.rows] & (matches.gains > 0))
+    here = here[np.argsort(-matches.idf[matches.term[here]], kind="stable")]
+    words: dict[int, dict[str, None]] = {row: {} for row in rows.tolist()}
+    for row, number in zip(matches.rows[here].tolist(), matches.term[here].tolist(), strict=True):
+        words[row][matches.terms[number]] = None
+    return [list(found) for found in words.values()]
 
 
 def _reasons(ranked: RankedRows, place: int, words: Sequence[str]) -> tuple[str, ...]:

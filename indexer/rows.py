@@ -44,8 +44,9 @@ class RowTable:
         self._aliases: list[str] = []
         self._previous: list[int] = []
         self._row_of: dict[ToolKey, int] = {}
-        self._alias_rows: dict[tuple[str, str], int] = {}
-        self._name_rows: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._alias_rows: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        """Rows by alias, by tenant; the name index below likewise, names and aliases case-folded."""
+        self._name_rows: defaultdict[str, dict[str, tuple[int, ...]]] = defaultdict(dict)
         self._encoded: list[bytes] = []
         self._stored_definitions: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
         self._stored_offsets: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
@@ -90,18 +91,17 @@ class RowTable:
 
     def by_alias(self, tenant: str, alias: str, below: int) -> int | None:
         """The last row behind a model-facing alias at that moment; it may be dead."""
-        return self._at(self._alias_rows.get((tenant, alias)), below)
+        return self._at(self._alias_rows.get(tenant, {}).get(alias), below)
 
     def by_name(self, tenant: str, name: str, below: int) -> list[int]:
         """Rows of that moment whose name, alias or `namespace/name` is this one but for case; some may be dead."""
         folded = name.casefold()
-        rows = [row for row in self._name_rows.get((tenant, folded), ()) if row < below]
+        names = self._name_rows.get(tenant, {})
+        rows = [row for row in names.get(folded, ()) if row < below]
         namespace, slash, short = folded.rpartition("/")
         if slash:
             rows += [
-                row
-                for row in self._name_rows.get((tenant, short), ())
-                if row < below and self._keys[row].namespace.casefold() == namespace
+                row for row in names.get(short, ()) if row < below and self._keys[row].namespace.casefold() == namespace
             ]
         return rows
 
@@ -167,10 +167,8 @@ class RowTable:
         self._aliases.append(alias)
         self._previous.append(-1 if previous is None else previous)
         self._row_of[key] = row
-        self._alias_rows[key.tenant, alias] = row
-        for name in {key.name.casefold(), alias.casefold()}:
-            place = (key.tenant, name)
-            self._name_rows[place] = (*self._name_rows.get(place, ()), row)
+        self._alias_rows[key.tenant][alias] = row
+        _add_names(self._name_rows[key.tenant], row, key.name, alias)
 
     # The table as arrays, for a snapshot file and for compaction.
 
@@ -217,16 +215,25 @@ class RowTable:
             table._hash = Column(arrays["hash"])
             pairs = [(str(tenant), str(namespace)) for tenant, namespace in strings["groups"]]
             table._groups = {pair: number for number, pair in enumerate(pairs)}
-            for row, (number, name, alias) in enumerate(
-                zip(group.tolist(), strings["names"], strings["aliases"], strict=True)
-            ):
-                table._name(row, ToolKey(pairs[number][0], pairs[number][1], name), alias)
+            table._name_all(pairs, group.tolist(), strings["names"], strings["aliases"])
             labels = [tuple(map(str, label)) for label in strings["labels"]]
             table._lists = RowLists.from_arrays(labels, arrays["list_offsets"], arrays["list_rows"])
             table._check()
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise CorruptSnapshotError(f"the snapshot's table of rows cannot be read: {error!r}") from error
         return table
+
+    def _name_all(
+        self, pairs: Sequence[tuple[str, str]], groups: Sequence[int], names: list[str], aliases: list[str]
+    ) -> None:
+        """As `_name` for the first rows of all, no key twice: a start is as fast as this is."""
+        self._keys = [ToolKey._make((*pairs[number], name)) for number, name in zip(groups, names, strict=True)]
+        self._aliases = aliases
+        self._previous = [-1] * len(self._keys)
+        self._row_of = dict(zip(self._keys, range(len(self._keys)), strict=True))
+        for row, (key, alias) in enumerate(zip(self._keys, aliases, strict=True)):
+            self._alias_rows[key[0]][alias] = row
+            _add_names(self._name_rows[key[0]], row, key[2], alias)
 
     def _check(self) -> None:
         rows = len(self._keys)
@@ -244,6 +251,13 @@ class RowTable:
             "definitions": self._encoded_bytes,
             "columns": columns + strings + len(keys) * _ROW_OBJECTS_BYTES,
         }
+
+
+def _add_names(rows: dict[str, tuple[int, ...]], row: int, name: str, alias: str) -> None:
+    folded, folded_alias = name.casefold(), alias.casefold()
+    rows[folded] = (*rows.get(folded, ()), row)
+    if folded_alias != folded:
+        rows[folded_alias] = (*rows.get(folded_alias, ()), row)
 
 
 def _labels(definition: ToolDefinition) -> Iterator[Label]:

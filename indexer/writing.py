@@ -153,6 +153,9 @@ class CatalogWriter:
         if (unstorable := _unstorable(definition)) is not None:
             tally.refused.append(unstorable)
             return
+        if tally.is_active(definition):
+            tally.unchanged += 1  # it was judged when it came first
+            return
         problem = self._judge(definition)
         status: ToolStatus = "active" if problem is None else "quarantined"
         if problem is not None:
@@ -265,21 +268,23 @@ class _Tally:
     def __init__(self, state: ReplicaState) -> None:
         self._state = state
         self._changes: dict[ToolKey, StoredTool] = {}
-        self._added = self._changed = self._unchanged = 0
+        self._added = self._changed = 0
+        self.unchanged = 0
         self.quarantined: list[RejectedTool] = []
         self.refused: list[RejectedTool] = []
 
+    def is_active(self, definition: ToolDefinition) -> bool:
+        """Whether exactly this definition is active already."""
+        return self._known(definition.key) == (definition.content_hash, "active")
+
     def consider(self, tool: StoredTool) -> None:
         known = self._known(tool.key)
-        same = known == (tool.content_hash, tool.status)
-        if not same:
+        if known != (tool.content_hash, tool.status):
             self._changes.pop(tool.key, None)  # written in the place of the last definition, not of the first
             self._changes[tool.key] = tool
         if tool.status == "quarantined":
             return
-        if same:
-            self._unchanged += 1
-        elif known is None:
+        if known is None:
             self._added += 1
         else:
             self._changed += 1
@@ -305,7 +310,7 @@ class _Tally:
         return RegistrationReport(
             added=self._added,
             changed=self._changed,
-            unchanged=self._unchanged,
+            unchanged=self.unchanged,
             quarantined=tuple(self.quarantined),
             refused=tuple(self.refused),
             catalog_revision=revision,
