@@ -15,6 +15,8 @@ ROUNDS: Final = "rounds"
 NEW_MESSAGES: Final = "new_messages"
 STOP_REASON: Final = "stop_reason"
 RETURNED_TOOLS: Final = "returned_tools"
+ROUND: Final = "round"
+"""Where the number of a run's model call, counted from 1, stands in the context of that call."""
 DISCOVERED: Final = "discovered"
 EARLIER_TURNS: Final = "earlier_turns"
 """Where what a memory keeps of the conversation stands in a request's context."""
@@ -76,6 +78,7 @@ class ToolLoopRun:
         prompt = self.request.prompt
         return replace(
             self.request,
+            context={**self.request.context, ROUND: self.model_calls + 1},
             prompt=replace(
                 prompt,
                 messages=tuple(self.messages),

@@ -40,6 +40,8 @@ class FunctionToolCallback:
         # Schemas need pydantic, which start-up without Python tools does not.
         from indexer.sources.python_schema import schema_of_function
 
+        if isinstance(function, FunctionToolCallback):
+            function = function._function
         described = schema_of_function(function, skip=(ToolContext,))
         functools.update_wrapper(self, function)
         self._function = function

@@ -1,0 +1,122 @@
+"""Counts what the loop does: rounds, calls by tool, tokens by round."""
+
+from collections import Counter
+from collections.abc import Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Protocol
+
+from gateway.advisors.base import BaseAdvisor
+from gateway.advisors.chain import HIGHEST_PRECEDENCE
+from gateway.advisors.loop_run import ROUND
+from gateway.chat.exchange import ChatClientRequest, ChatClientResponse
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Counter as TelemetryCounter
+
+ITERATIONS: Final = "agent.tool.loop.iterations"
+CALLS: Final = "agent.tool.calls"
+TOKENS: Final = "agent.tool.loop.tokens"
+
+OTHER: Final = "other"
+_MAX_SHOWN_ROUND: Final = 20
+_HELP: Final = {
+    ITERATIONS: "Model calls made by tool loops.",
+    CALLS: "Tool calls that models asked for, by tool.",
+    TOKENS: "Tokens by kind and by the model call of the run, counted from 1.",
+}
+
+Labels = tuple[tuple[str, str], ...]
+
+
+class MetricsSink(Protocol):
+    """Takes counts."""
+
+    def add(self, name: str, amount: int, labels: Mapping[str, str]) -> None: ...
+
+
+class CountingSink:
+    """Counts in this process; `prometheus_text` is what a scraper reads."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, Labels]] = Counter()
+        self._lock = Lock()
+
+    def add(self, name: str, amount: int, labels: Mapping[str, str]) -> None:
+        with self._lock:
+            self._counts[name, tuple(sorted(labels.items()))] += amount
+
+    def count(self, name: str, **labels: str) -> int:
+        """The count under exactly these labels."""
+        return self._counts[name, tuple(sorted(labels.items()))]
+
+    def prometheus_text(self) -> str:
+        """All counts in Prometheus' text format, version 0.0.4."""
+        with self._lock:
+            counts = sorted(self._counts.items())
+        lines: list[str] = []
+        shown = ""
+        for (name, labels), count in counts:
+            metric = name.replace(".", "_") + "_total"
+            if name != shown:
+                lines += [f"# HELP {metric} {_HELP.get(name, name)}", f"# TYPE {metric} counter"]
+                shown = name
+            inside = ",".join(f'{label}="{_escaped(value)}"' for label, value in labels)
+            lines.append(f"{metric}{{{inside}}} {count}" if inside else f"{metric} {count}")
+        return "\n".join(lines) + "\n" if lines else ""
+
+
+class OpenTelemetrySink:
+    """Hands counts to OpenTelemetry's meter; needs `opentelemetry-api`, and an SDK for them to go anywhere."""
+
+    def __init__(self) -> None:
+        from opentelemetry.metrics import get_meter
+
+        self._meter = get_meter("toolscout")
+        self._counters: dict[str, TelemetryCounter] = {}
+
+    def add(self, name: str, amount: int, labels: Mapping[str, str]) -> None:
+        if name not in self._counters:
+            self._counters[name] = self._meter.create_counter(name, description=_HELP.get(name, ""))
+        self._counters[name].add(amount, labels)
+
+
+class ToolLoopMetricsAdvisor(BaseAdvisor):
+    """Counts every round of every loop that it stands in.
+
+    The number of tool names used as labels is bounded; the names that come after them are counted as `other`.
+    """
+
+    name = "ToolLoopMetricsAdvisor"
+
+    def __init__(self, *sinks: MetricsSink, max_tool_names: int = 50, order: int = HIGHEST_PRECEDENCE + 400) -> None:
+        self._sinks = sinks
+        self._max_tool_names = max_tool_names
+        self._tool_names: set[str] = set()
+        self.order = order
+
+    async def after(self, request: ChatClientRequest, response: ChatClientResponse) -> ChatClientResponse:
+        self._add(ITERATIONS, 1)
+        visible = {tool.name for tool in request.prompt.tools}
+        for call in response.response.message.tool_calls:
+            self._add(CALLS, 1, tool=self._label(call.name, known=call.name in visible))
+        usage = response.response.usage
+        if usage is not None:
+            place = int(request.context.get(ROUND, 1))
+            iteration = str(place) if place <= _MAX_SHOWN_ROUND else OTHER
+            self._add(TOKENS, usage.prompt_tokens, kind="prompt", iteration=iteration)
+            self._add(TOKENS, usage.completion_tokens, kind="completion", iteration=iteration)
+        return response
+
+    def _label(self, name: str, *, known: bool) -> str:
+        """The name, if it has a label of its own; a name that the model made up never gets one."""
+        if known and name not in self._tool_names and len(self._tool_names) < self._max_tool_names:
+            self._tool_names.add(name)
+        return name if name in self._tool_names else OTHER
+
+    def _add(self, name: str, amount: int, **labels: str) -> None:
+        for sink in self._sinks:
+            sink.add(name, amount, labels)
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
