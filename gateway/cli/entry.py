@@ -5,7 +5,7 @@ Every command imports its work when it runs: `toolscout search` must answer befo
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -28,6 +28,7 @@ Namespaces = Annotated[
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only tools with this tag; may be repeated.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Split = Literal["dev", "test", "all"]
 ToolName = Annotated[str, typer.Argument(help="NAMESPACE/NAME, the model-facing alias, or a name that is unique.")]
 
 
@@ -172,12 +173,15 @@ def bench_quality(
     data: Annotated[
         Path | None, typer.Option(help="Folder of retrieval test sets.", envvar="TOOLSCOUT_DATA", show_envvar=True)
     ] = None,
+    split: Annotated[Split, typer.Option(help="Which half of the queries: dev is for tuning, test for reporting.")] = (
+        "all"
+    ),
     as_json: Json = False,
 ) -> None:
     """Measure how well search finds the right tools on test sets."""
     from gateway.cli.benchmarks import measure_quality
 
-    raise typer.Exit(measure_quality(data, as_json=as_json))
+    raise typer.Exit(measure_quality(data, split, as_json=as_json))
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,41 @@
+"""`toolscout bench`: the engines of `gateway.bench`, with a progress bar and a report."""
+
+import sys
+from pathlib import Path
+
+from gateway.bench.quality import report_to_record, run_quality
+from gateway.bench.quality_report import render_markdown
+from gateway.bench.retrieval_sets import RetrievalSetError, Split
+from gateway.cli.exits import Exit
+from gateway.cli.output import write_error, write_json
+from indexer import IndexerSettings
+
+
+def measure_quality(data: Path | None, split: Split, *, as_json: bool) -> Exit:
+    """`toolscout bench quality`."""
+    if data is None:
+        write_error("where are the test sets? Give their folder with --data, or set TOOLSCOUT_DATA")
+        return Exit.USAGE
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    with Progress(console=Console(stderr=True)) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = progress.add_task(name, total=total)
+            progress.update(tasks[name], completed=done, total=total)
+
+        try:
+            report = run_quality(
+                data, encoder=IndexerSettings.from_environment().encoder, split=split, progress=advance
+            )
+        except RetrievalSetError as error:
+            write_error(str(error))
+            return Exit.FAILED
+    if as_json:
+        write_json(report_to_record(report))
+    else:
+        sys.stdout.write(render_markdown(report))
+    return Exit.OK
