@@ -87,7 +87,7 @@ class SupervisedMcpConnection:
             if self._failures >= _PATIENT_FAILURES:
                 raise ToolExecutionError(
                     f"The MCP server {self.name!r} cannot be reached ({self._last_error}); it is tried again in the "
-                    "background. Go on without this tool and say that it is unavailable."
+                    "background. Do not call it again now: go on without it and say that it is unavailable."
                 )
             await self._state_changed.wait()
 

@@ -69,11 +69,12 @@ class _Sampler:
         known = self._arguments.get(_folded(name))
         if name and _is_kind(known, kind):
             return known
-        deep_enough = depth >= _MAX_DEPTH or self._values_left <= 0
         if kind == "object":
-            return {} if deep_enough else self._object(schema, depth)
+            return self._object(schema, depth)
         if kind == "array":
-            return [] if deep_enough else [self.sample(schema.get("items"), name=name, depth=depth + 1)]
+            # Ends before objects do, so that what is cut off is a list and not an object without its fields.
+            ends = depth >= _MAX_DEPTH - 1 or self._values_left <= 0
+            return [] if ends else [self.sample(schema.get("items"), name=name, depth=depth + 1)]
         if kind == "string":
             return self._string(schema, name)
         if kind in ("integer", "number"):
@@ -82,14 +83,16 @@ class _Sampler:
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         properties = schema.get("properties")
-        if not isinstance(properties, Mapping):
+        if not isinstance(properties, Mapping) or self._values_left <= 0:
             return {}
         required = schema.get("required")
         wanted = cast("Sequence[str]", required) if isinstance(required, list) else ()
         fields = cast("Mapping[str, object]", properties)
-        # Required fields first, so that a cut leaves the object valid.
-        names = [*(name for name in wanted if name in fields), *(name for name in fields if name not in wanted)]
-        return {name: self.sample(fields[name], name=name, depth=depth + 1) for name in names[:_MAX_PROPERTIES]}
+        needed = [name for name in wanted if name in fields]
+        # Required fields are never cut: without them the object would not fit its own schema.
+        room = max(0, _MAX_PROPERTIES - len(needed)) if depth < _MAX_DEPTH else 0
+        more = [name for name in fields if name not in wanted][:room]
+        return {name: self.sample(fields[name], name=name, depth=depth + 1) for name in (*needed, *more)}
 
     def _string(self, schema: Mapping[str, Any], name: str) -> str:
         by_format = _STRINGS_BY_FORMAT.get(str(schema.get("format", "")).lower())

@@ -1,0 +1,131 @@
+"""The MCP server, driven by the official client."""
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+from mcp_types import TextContent
+
+from gateway.app import build_app, make_mcp_server
+from gateway.mcp_server.catalog_tools import without_transport_hints
+from gateway.settings import GatewaySettings, ToolLoopSettings
+from indexer import ToolDefinition
+from tests.gateway.serving import served, services_of
+
+REFUND = ToolDefinition(
+    name="refund_order",
+    namespace="shop",
+    description="Refund a paid order.",
+    input_schema={"type": "object", "properties": {"order_id": {"type": "string", "x-mcp-header": "Order"}}},
+)
+LIST_ORDERS = ToolDefinition(name="list_orders", namespace="shop", description="List the orders of a customer.")
+
+
+@pytest.fixture(params=["auto", "legacy", "2026-07-28"])
+async def client(request: pytest.FixtureRequest) -> AsyncGenerator[Client]:
+    """A client over HTTP, in each era of the protocol."""
+    async with (
+        services_of(REFUND, LIST_ORDERS) as services,
+        served(build_app(services), lifespan=True) as url,
+        Client(f"{url}/mcp", mode=request.param) as client,
+    ):
+        yield client
+
+
+async def test_both_tools_are_listed_always_shown_and_read_only(client: Client) -> None:
+    listed = await client.list_tools()
+    assert [tool.name for tool in listed.tools] == ["search_tools", "get_tool_details"]
+    for tool in listed.tools:
+        assert tool.meta == {"anthropic/alwaysLoad": True}
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint is True
+        assert tool.input_schema["additionalProperties"] is False
+
+
+async def test_a_search_finds_tools_and_leaves_the_list_as_it_was(client: Client) -> None:
+    before = await client.list_tools(cache_mode="refresh")
+    result = await client.call_tool("search_tools", {"queries": ["refund an order"], "max_results": 1})
+    assert result.is_error is False
+    assert result.structured_content is not None
+    found = result.structured_content["tools"]
+    assert [tool["name"] for tool in found] == ["shop__refund_order"]
+    assert found[0]["namespace"] == "shop"
+    assert (await client.list_tools(cache_mode="refresh")).tools == before.tools
+
+
+async def test_details_hold_the_whole_schema_and_name_what_is_unknown(client: Client) -> None:
+    names = ["shop__refund_order", "shop__nothing", "shop__refund_order"]
+    result = await client.call_tool("get_tool_details", {"names": names})
+    assert result.structured_content is not None
+    [tool] = result.structured_content["tools"]
+    assert tool["input_schema"] == {"type": "object", "properties": {"order_id": {"type": "string"}}}
+    assert result.structured_content["unknown"] == ["shop__nothing"]
+
+
+async def test_bad_arguments_are_results_that_the_model_can_read() -> None:
+    bad: list[tuple[str, dict[str, Any], str]] = [
+        ("search_tools", {}, "queries"),
+        ("search_tools", {"queries": []}, "queries"),
+        ("search_tools", {"queries": ["a"] * 6}, "queries"),
+        ("search_tools", {"queries": ["a"], "max_results": "many"}, "max_results"),
+        ("search_tools", {"query": "refund"}, "did you mean 'queries'"),
+        ("get_tool_details", {"names": "x"}, "names"),
+    ]
+    async with services_of() as services, Client(make_mcp_server(services)) as client:
+        for name, arguments, word in bad:
+            result = await client.call_tool(name, arguments)
+            assert result.is_error is True
+            assert isinstance(result.content[0], TextContent)
+            assert word in result.content[0].text
+
+
+async def test_an_unknown_tool_is_a_protocol_error(client: Client) -> None:
+    with pytest.raises(MCPError, match="Unknown tool") as caught:
+        await client.call_tool("delete_everything", {})
+    assert caught.value.code == -32602
+
+
+async def test_an_empty_answer_says_where_to_look(client: Client) -> None:
+    result = await client.call_tool("search_tools", {"queries": ["refund"], "namespace": "elsewhere"})
+    assert result.structured_content is not None
+    assert result.structured_content["tools"] == []
+    assert "Namespaces there are: shop" in result.structured_content["note"]
+
+
+async def test_the_list_may_be_cached_by_its_reader_only() -> None:
+    async with services_of() as services, Client(make_mcp_server(services)) as client:
+        listed = await client.list_tools()
+    assert listed.cache_scope == "private"
+    assert listed.ttl_ms == 300_000
+
+
+async def test_a_model_may_not_ask_for_more_results_than_the_operator_allows() -> None:
+    settings = GatewaySettings(loop=ToolLoopSettings(max_results=1))
+    async with (
+        services_of(REFUND, LIST_ORDERS, settings=settings) as services,
+        Client(make_mcp_server(services)) as client,
+    ):
+        result = await client.call_tool("search_tools", {"queries": ["orders of a customer"], "max_results": 20})
+    assert result.structured_content is not None
+    assert len(result.structured_content["tools"]) == 1
+
+
+async def test_many_clients_may_call_at_once() -> None:
+    async with services_of(REFUND) as services, served(build_app(services), lifespan=True) as url:
+
+        async def search() -> None:
+            async with Client(f"{url}/mcp") as client:
+                result = await client.call_tool("search_tools", {"queries": ["refund an order"]})
+                assert result.is_error is False
+
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(8):
+                    tasks.start_soon(search)
+
+
+def test_hints_for_another_hop_are_left_out_at_every_depth() -> None:
+    schema = {"properties": {"a": {"x-mcp-header": "A", "items": [{"x-mcp-header": "B", "type": "string"}]}}}
+    assert without_transport_hints(schema) == {"properties": {"a": {"items": [{"type": "string"}]}}}

@@ -1,0 +1,199 @@
+"""A connection that outlives its server."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import MCPError
+from mcp_types import CallToolResult, TextContent
+
+from gateway.errors import ConfigurationError, ToolExecutionError
+from gateway.registry.mcp_connect import connector
+from gateway.registry.mcp_upstream import McpSession, SupervisedMcpConnection
+from gateway.tools.mcp_callback import result_text
+
+# Written without the SDK, which takes a second to import: this server is started three times.
+SERVER = """
+import json, os, sys
+
+TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("pid", "die", "wait")]
+SERVER = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "m", "version": "1"}}
+ANSWERS = {"initialize": SERVER, "tools/list": {"tools": TOOLS}}
+
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    answer = {"jsonrpc": "2.0", "id": request["id"]}
+    if request["method"] in ANSWERS:
+        answer["result"] = ANSWERS[request["method"]]
+    elif request["method"] != "tools/call":
+        answer["error"] = {"code": -32601, "message": "unknown method"}
+    elif request["params"]["name"] == "die":
+        os._exit(3)
+    elif request["params"]["name"] == "wait":
+        continue
+    else:
+        answer["result"] = {"content": [{"type": "text", "text": str(os.getpid())}]}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def text_result(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)])
+
+
+class FakeServer:
+    """Connections to a server that can be up, down, or go away."""
+
+    def __init__(self, *, up: bool = True) -> None:
+        self.up = up
+        self.connections = 0
+        self.opened = asyncio.Event()
+        self.started = asyncio.Event()
+        self.cancelled = asyncio.Event()
+        self._on_gone: Callable[[], None] = lambda: None
+
+    @asynccontextmanager
+    async def connect(self, on_gone: Callable[[], None]) -> AsyncGenerator[McpSession]:
+        if not self.up:
+            raise ConnectionRefusedError("nobody listens")
+        self.connections += 1
+        self._on_gone = on_gone
+        self.opened.set()
+        yield self
+
+    def die(self) -> None:
+        self._on_gone()
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        match name:
+            case "wait":
+                self.started.set()
+                try:
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    self.cancelled.set()
+                    raise
+            case "closed":
+                raise MCPError(-32000, "Connection closed")
+            case "refused":
+                raise MCPError(-32602, "no such tool")
+            case "broken":
+                raise RuntimeError("Invalid structured content returned by tool broken")
+            case _:
+                pass
+        return text_result(f"{name} {arguments}")
+
+
+@asynccontextmanager
+async def connected(server: FakeServer) -> AsyncGenerator[SupervisedMcpConnection]:
+    connection = SupervisedMcpConnection("shop", server.connect)
+    try:
+        with anyio.fail_after(20):
+            yield connection
+    finally:
+        await connection.aclose()
+
+
+async def test_calls_share_one_connection() -> None:
+    server = FakeServer()
+    async with connected(server) as connection:
+        results = await asyncio.gather(*(connection.call_tool("echo", {"n": n}) for n in range(20)))
+    assert [result_text(result) for result in results] == [f"echo {{'n': {n}}}" for n in range(20)]
+    assert server.connections == 1
+
+
+async def test_a_call_under_way_fails_at_once_when_the_server_goes_and_the_next_one_reconnects() -> None:
+    server = FakeServer()
+    async with connected(server) as connection:
+        running = asyncio.create_task(connection.call_tool("wait", {}))
+        await server.started.wait()
+        server.die()
+        with pytest.raises(ToolExecutionError, match="lost while the tool ran.*not known"):
+            await running
+        assert result_text(await connection.call_tool("echo", {})) == "echo {}"
+    assert server.connections == 2
+
+
+async def test_a_connection_that_a_call_finds_closed_is_replaced() -> None:
+    server = FakeServer()
+    async with connected(server) as connection:
+        with pytest.raises(ToolExecutionError, match="lost"):
+            await connection.call_tool("closed", {})
+        assert result_text(await connection.call_tool("echo", {})) == "echo {}"
+
+
+async def test_a_server_that_stays_down_fails_calls_quickly_and_one_that_comes_back_serves_again() -> None:
+    server = FakeServer(up=False)
+    async with connected(server) as connection:
+        for _ in range(2):
+            with pytest.raises(ToolExecutionError, match="'shop' cannot be reached .nobody listens.*go on without it"):
+                await connection.call_tool("echo", {})
+        server.up = True
+        await server.opened.wait()
+        assert connection.connected
+        assert result_text(await connection.call_tool("echo", {})) == "echo {}"
+
+
+async def test_refusals_and_bad_results_fail_the_call_and_keep_the_connection() -> None:
+    server = FakeServer()
+    async with connected(server) as connection:
+        with pytest.raises(ToolExecutionError, match="refused the call: no such tool"):
+            await connection.call_tool("refused", {})
+        with pytest.raises(ToolExecutionError, match="not valid"):
+            await connection.call_tool("broken", {})
+        await connection.call_tool("echo", {})
+    assert server.connections == 1
+
+
+async def test_a_cancelled_caller_cancels_the_call_on_the_server() -> None:
+    server = FakeServer()
+    async with connected(server) as connection:
+        running = asyncio.create_task(connection.call_tool("wait", {}))
+        await server.started.wait()
+        running.cancel()
+        await server.cancelled.wait()
+        await connection.call_tool("echo", {})
+    assert server.connections == 1
+
+
+async def test_closing_ends_calls_and_leaves_no_task_behind() -> None:
+    before = asyncio.all_tasks()
+    server = FakeServer()
+    connection = SupervisedMcpConnection("shop", server.connect)
+    running = asyncio.create_task(connection.call_tool("wait", {}))
+    await server.started.wait()
+    await connection.aclose()
+    with pytest.raises(ToolExecutionError, match="shutting down"):
+        await running
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_real_server_that_is_killed_in_mid_call_is_started_again(tmp_path: Path) -> None:
+    script = tmp_path / "mortal.py"
+    script.write_text(SERVER)
+    connection = SupervisedMcpConnection("mortal", connector(f"mcp:{sys.executable} {script}"))
+    try:
+        with anyio.fail_after(60):
+            first = result_text(await connection.call_tool("pid", {}))
+            waiting = asyncio.create_task(connection.call_tool("wait", {}))
+            for call in (connection.call_tool("die", {}), waiting):
+                with pytest.raises(ToolExecutionError, match="lost while the tool ran"):
+                    await call
+            assert result_text(await connection.call_tool("pid", {})) != first
+    finally:
+        await connection.aclose()
+
+
+@pytest.mark.parametrize(
+    ("spec", "word"), [("mcp:", "names no server"), ("mcp:   ", "names no server"), ("mcp:a 'b", "quotes")]
+)
+def test_a_specification_that_names_no_server_says_what_to_write(spec: str, word: str) -> None:
+    with pytest.raises(ConfigurationError, match=word):
+        connector(spec)

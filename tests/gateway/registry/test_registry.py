@@ -1,0 +1,158 @@
+"""Who runs which tool of the catalog."""
+
+import json
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_types import CallToolResult, ImageContent, TextContent
+
+from gateway.chat.messages import ToolCall
+from gateway.errors import ToolExecutionError
+from gateway.registry.mcp_upstream import McpConnect, McpSession
+from gateway.registry.registry import ToolRegistry
+from gateway.tools.context import ToolContext
+from gateway.tools.manager import ToolCallingManager
+from gateway.tools.mcp_callback import result_text
+from indexer import ToolDefinition, ToolExecutor
+from tests.gateway.serving import memory_index
+
+ORDER_SCHEMA = {
+    "type": "object",
+    "properties": {"order_id": {"type": "string"}},
+    "required": ["order_id"],
+    "additionalProperties": False,
+}
+
+
+def tool(name: str, executor: ToolExecutor, **fields: Any) -> ToolDefinition:
+    return ToolDefinition(name=name, input_schema=ORDER_SCHEMA, executor=executor, **fields)
+
+
+class Shop:
+    """An MCP server of which only the calls matter."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.opened: list[str] = []
+
+    def connector(self, spec: str) -> McpConnect:
+        @asynccontextmanager
+        async def connect(on_gone: Callable[[], None]) -> AsyncGenerator[McpSession]:
+            self.opened.append(spec)
+            yield self
+
+        return connect
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        self.calls.append((name, arguments))
+        return CallToolResult(content=[TextContent(type="text", text="done")], is_error=name == "fail")
+
+
+@asynccontextmanager
+async def registry_of(
+    shop: Shop | None = None, sources: Mapping[str, str] | None = None
+) -> AsyncGenerator[ToolRegistry]:
+    registry = ToolRegistry(memory_index(), sources=lambda: sources or {}, connect=(shop or Shop()).connector)
+    try:
+        yield registry
+    finally:
+        await registry.aclose()
+
+
+async def run(registry: ToolRegistry, definition: ToolDefinition, **arguments: object) -> tuple[str, bool]:
+    """The text and the error mark that the model would get."""
+    callback = registry.callback_for(definition, definition.name)
+    call = ToolCall(id="1", name=definition.name, arguments=json.dumps(arguments))
+    [response] = (await ToolCallingManager().execute([call], [callback])).responses
+    return str(response.content), response.is_error
+
+
+async def test_a_tool_that_nobody_here_runs_belongs_to_the_caller() -> None:
+    async with registry_of() as registry:
+        for executor in (ToolExecutor(), ToolExecutor(kind="http"), ToolExecutor(kind="mcp", config={"source": "?"})):
+            callback = registry.callback_for(tool("a", executor), "a")
+            assert callback.metadata.runs_here is False
+            with pytest.raises(ToolExecutionError):
+                await callback.call({}, ToolContext())
+
+
+async def test_a_simulated_tool_checks_its_arguments_and_marks_its_answer() -> None:
+    async with registry_of() as registry:
+        definition = tool("refund", ToolExecutor(kind="simulated"))
+        text, failed = await run(registry, definition, order_id="A-1")
+        assert (json.loads(text)["simulated"], failed) == (True, False)
+        text, failed = await run(registry, definition, order="A-1")
+        assert failed
+        assert "order_id" in text
+
+
+async def test_tools_of_one_mcp_source_share_a_connection_that_the_first_call_opens() -> None:
+    shop = Shop()
+    async with registry_of(shop, {"shop": "mcp:shop-server"}) as registry:
+        definition = tool("refund", ToolExecutor(kind="mcp", config={"source": "shop", "tool": "refund_order"}))
+        other = tool("fail", ToolExecutor(kind="mcp", config={"source": "shop"}), return_direct=True)
+        assert registry.callback_for(other, "fail").metadata.return_direct is True
+        assert shop.opened == []
+        assert await run(registry, definition, order_id="A-1") == ("done", False)
+        assert (await run(registry, other, order_id="A-2"))[1] is True
+    assert shop.opened == ["mcp:shop-server"]
+    assert shop.calls == [("refund_order", {"order_id": "A-1"}), ("fail", {"order_id": "A-2"})]
+
+
+async def test_a_python_tool_runs_its_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop_tools.py").write_text(
+        "def refund(order_id: str) -> dict[str, str]:\n"
+        '    """Refund an order."""\n'
+        '    return {"refunded": order_id}\n'
+        "class Orders:\n"
+        "    @staticmethod\n"
+        "    async def cancel(order_id: str) -> None:\n"
+        '        """Cancel an order."""\n'
+    )
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    try:
+        async with registry_of() as registry:
+            refund = tool("refund", ToolExecutor(kind="python", config={"target": "shop_tools:refund"}))
+            assert await run(registry, refund, order_id="A-1") == ('{"refunded":"A-1"}', False)
+            cancel = tool("cancel", ToolExecutor(kind="python", config={"target": "shop_tools:Orders.cancel"}))
+            assert await run(registry, cancel, order_id="A-1") == ("Done", False)
+            assert (await run(registry, refund, order="A-1"))[1] is True
+    finally:
+        sys.modules.pop("shop_tools", None)
+
+
+@pytest.mark.parametrize("target", ["no_such_module:f", "json:nothing", "json", "", "json:__name__"])
+async def test_a_python_tool_that_is_gone_fails_alone_and_does_not_say_where_it_was(target: str) -> None:
+    async with registry_of() as registry:
+        text, failed = await run(
+            registry, tool("x", ToolExecutor(kind="python", config={"target": target})), order_id="1"
+        )
+    assert failed
+    assert "cannot load its code" in text
+    assert "no_such_module" not in text
+
+
+async def test_a_name_resolves_to_what_is_registered_now_and_to_nothing_once_deleted() -> None:
+    async with registry_of() as registry:
+        definition = tool("refund", ToolExecutor(kind="simulated"))
+        await registry.register([definition])
+        found = await registry.resolve("refund", ToolContext())
+        assert found is not None
+        assert found.metadata.runs_here is True
+        assert await registry.resolve("refund", ToolContext(tenant="other")) is None
+        await registry.delete([definition.key])
+        assert await registry.resolve("refund", ToolContext()) is None
+
+
+def test_parts_of_a_result_that_are_no_text_are_described() -> None:
+    result = CallToolResult(
+        content=[TextContent(type="text", text="a"), ImageContent(type="image", data="AAAA", mime_type="image/png")]
+    )
+    assert result_text(result) == "a\n[image, image/png, 3 bytes]"
+    assert result_text(CallToolResult(content=[], structured_content={"a": 1})) == '{"a": 1}'
+    huge = CallToolResult(content=[TextContent(type="text", text="x" * 300_000)])
+    assert result_text(huge).endswith("[cut here: 100000 more characters]")
