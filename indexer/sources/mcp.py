@@ -110,9 +110,9 @@ class McpSource:
                 outcome = portal.call(self._attempt, stderr)
             if isinstance(outcome, list):
                 return outcome
-            raise SourceError(
-                self.spec, _told(outcome, self.timeout_seconds) + _tail_of(stderr), fix=self._fix(outcome)
-            ) from outcome
+            cause = _innermost(outcome)
+            reason = _told(cause, self.timeout_seconds) + _tail_of(stderr)
+            raise SourceError(self.spec, reason, fix=self._fix(cause)) from outcome
 
     def _fix(self, error: BaseException) -> str:
         if isinstance(error, FileNotFoundError):
@@ -193,11 +193,13 @@ def without_header_hints(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**schema, "properties": kept}
 
 
-def _told(error: BaseException, timeout_seconds: float) -> str:
-    """One line about the innermost cause."""
-    cause = error
-    while isinstance(cause, BaseExceptionGroup):
-        cause = cast("BaseExceptionGroup[BaseException]", cause).exceptions[0]
+def _innermost(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
+
+
+def _told(cause: BaseException, timeout_seconds: float) -> str:
     if isinstance(cause, SourceError):
         return cause.reason
     if isinstance(cause, TimeoutError):
@@ -211,5 +213,6 @@ def _tail_of(stderr: IO[str]) -> str:
     """The last lines that the server wrote before it died."""
     end = stderr.seek(0, 2)
     stderr.seek(max(0, end - 8 * _STDERR_TAIL))
-    text = re.sub(r"[^\S\n]+|[\x00-\x09\x0b-\x1f\x7f-\x9f]", " ", stderr.read()).strip()
-    return f"; it last wrote: {text[-_STDERR_TAIL:].strip()}" if text else ""
+    lines = [" ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", line).split()) for line in stderr]
+    text = " / ".join([line for line in lines if line][-3:])
+    return f"; it last wrote: {text[-_STDERR_TAIL:]}" if text else ""
