@@ -3,6 +3,8 @@
 import logging
 import shutil
 import uuid
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +15,8 @@ from indexer.embedders.base import Embedder
 from indexer.settings import IndexerSettings
 
 if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+
     from indexer.stores.edge import EdgeToolStore
     from indexer.vector_index import VectorToolIndex
     from indexer.writing import CatalogWriter
@@ -48,12 +52,17 @@ def _on_server(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter"
     from indexer.writing import CatalogWriter
 
     url = str(settings.qdrant_url)
-    store = QdrantToolStore(connect(url, api_key=settings.qdrant_api_key), settings.collection, embedder.dimensions)
+    client = connect(url, api_key=settings.qdrant_api_key)
     store_id = f"{url.rstrip('/')}/{settings.collection}"
     name = f"{uuid.uuid5(uuid.NAMESPACE_URL, store_id).hex}.replica"
-    return CatalogWriter(
-        store, embedder, judge, store_id=store_id, snapshot_path=settings.home / SNAPSHOT_DIRECTORY / name
-    )
+    with _closed_on_error(client):
+        return CatalogWriter(
+            QdrantToolStore(client, settings.collection, embedder.dimensions),
+            embedder,
+            judge,
+            store_id=store_id,
+            snapshot_path=settings.home / SNAPSHOT_DIRECTORY / name,
+        )
 
 
 def _embedded(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter":
@@ -61,7 +70,7 @@ def _embedded(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter":
     from indexer.writing import CatalogWriter
 
     store = _open_edge(settings.home / STORE_DIRECTORY, embedder.dimensions)
-    try:
+    with _closed_on_error(store):
         return CatalogWriter(
             store,
             embedder,
@@ -69,9 +78,15 @@ def _embedded(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter":
             store_id=store.store_id,
             snapshot_path=settings.home / SNAPSHOT_DIRECTORY / "embedded.replica",
         )
-    except BaseException:
-        store.close()
-        raise
+
+
+@contextmanager
+def _closed_on_error(resource: "QdrantClient | EdgeToolStore") -> Generator[None, None, None]:
+    """Let go of what was opened if what needs it cannot be made."""
+    with ExitStack() as stack:
+        stack.callback(resource.close)
+        yield
+        stack.pop_all()
 
 
 def _open_edge(path: Path, dimensions: int) -> "EdgeToolStore":

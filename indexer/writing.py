@@ -67,6 +67,10 @@ class CatalogWriter:
         self._closed = False
         self._replica = self._load()
         self._catch_up()
+        if self._replica.state.live != store.count():
+            _log.warning("the snapshot does not fit the store and is rebuilt from it")
+            self._replica = Replica(embedder.dimensions)
+            self._catch_up()
 
     @property
     def state(self) -> ReplicaState:

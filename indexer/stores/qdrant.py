@@ -75,7 +75,9 @@ class QdrantToolStore:
             )
         if params.size != self._dimensions:
             raise DimensionMismatchError(
-                expected=params.size, got=self._dimensions, where=f"Qdrant collection {self._collection!r}"
+                expected=params.size,
+                got=self._dimensions,
+                where=f"Qdrant collection {self._collection!r} (TOOLSCOUT_COLLECTION names another)",
             )
 
     def _create_indexes(self) -> None:

@@ -1,3 +1,4 @@
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -118,3 +119,37 @@ def test_words_scores_are_those_of_a_fresh_replica_after_changes(replica: Replic
 def test_an_active_tool_without_its_vector_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(ValueError, match="vector"):
         Replica(8).apply([replace(active(SHOP[0], 1), vector=None)])
+
+
+def test_readers_in_threads_see_whole_states_while_the_writer_goes_on() -> None:
+    replica = Replica(8)
+    tools = [tool(f"tool_{number}", tags=("odd",) if number % 2 else ()) for number in range(200)]
+    replica.apply([active(definition, number) for number, definition in enumerate(tools, start=1)])
+    scope = SearchScope(tags=frozenset({"odd"}))
+    done = threading.Event()
+    torn: list[str] = []
+
+    def read() -> None:
+        while not done.is_set():
+            state = replica.state
+            rows = state.live_rows(scope).tolist()
+            names = {state.table.key(row).name for row in rows}
+            if len(rows) != 100 or len(names) != 100:
+                torn.append(f"revision {state.revision}: {len(rows)} rows, {len(names)} names")
+            row = state.row_behind("default", "tool_7")
+            if row is None or state.rows_named("default", "TOOL_7") != [row]:
+                torn.append(f"revision {state.revision}: tool_7 in row {row}")
+            if len(state.lexical.scores("tool")) != state.n_rows:
+                torn.append(f"revision {state.revision}: words and vectors of different lengths")
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for version in range(1, 60):
+        replica.apply([active(definition, version * 200 + place) for place, definition in enumerate(tools, start=1)])
+        if version % 7 == 0:
+            replica.compact()
+    done.set()
+    for reader in readers:
+        reader.join(timeout=30)
+    assert torn == []

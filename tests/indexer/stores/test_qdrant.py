@@ -16,7 +16,9 @@ def test_a_server_that_is_away_is_unavailable() -> None:
 def test_a_collection_of_another_width_is_a_clear_error() -> None:
     client = QdrantClient(":memory:")
     QdrantToolStore(client, "tools", 16, payload_indexes=False)
-    with pytest.raises(DimensionMismatchError, match="'tools': expected vectors of 16 dimensions, got 8"):
+    with pytest.raises(
+        DimensionMismatchError, match=r"'tools' \(TOOLSCOUT_COLLECTION.*: expected vectors of 16 dimensions, got 8"
+    ):
         QdrantToolStore(client, "tools", 8, payload_indexes=False)
 
 
