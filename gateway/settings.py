@@ -21,6 +21,16 @@ class ToolLoopSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSafetySettings:
+    """When a run that repeats itself is ended."""
+
+    max_blocks: int = 3
+    """Calls for what is already done that are answered with BLOCKED; one more ends the run."""
+    max_stops: int = 5
+    """Calls that repeat the one before that are answered with STOP; one more ends the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GatewaySettings:
     """Where the gateway listens, which model it talks to, and how far a run may go."""
 
@@ -38,6 +48,8 @@ class GatewaySettings:
     """TOOLSCOUT_UPSTREAM_MODEL: used where a request names no model."""
     upstream_timeout_seconds: float = 120.0
     """TOOLSCOUT_UPSTREAM_TIMEOUT: how long to wait for the next byte of the model."""
+    keep_alive_seconds: float = 10.0
+    """How long a stream may have nothing to say before a comment keeps its connection open."""
     loop: ToolLoopSettings = field(default_factory=ToolLoopSettings)
 
     @classmethod

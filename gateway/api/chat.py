@@ -1,5 +1,6 @@
 """OpenAI's chat completions with the tool loop inside: clients change their base URL and nothing else."""
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -36,9 +37,6 @@ router = APIRouter(tags=["chat"])
 ROUNDS_HEADER: Final = "x-toolscout-rounds"
 STOP_HEADER: Final = "x-toolscout-stop"
 
-_FIRST_EVENT_SECONDS: Final = 10.0
-"""How long a stream waits for its first event before it begins: until then an upstream's status can be passed on."""
-_KEEP_ALIVE_SECONDS: Final = 10.0
 _PASSED_HEADERS: Final = ("openai-organization", "openai-project", "traceparent", "tracestate", "baggage")
 """Of the client's headers, those meant for the model's endpoint. Its key, cookies and hop-by-hop headers are not."""
 
@@ -70,7 +68,7 @@ class _ChatRequest:
     def __init__(self, body: Mapping[str, Any], request: Request, services: Services, caller: Caller) -> None:
         """Raises: InvalidRequestError."""
         self.streams = _flag(body, "stream")
-        self._include_usage = _include_usage(body)
+        include_usage = _include_usage(body)
         count = body.get("n")
         if count is not None and count != 1:
             raise InvalidRequestError("n", "must be 1: with tools run by the gateway there is one conversation")
@@ -83,6 +81,7 @@ class _ChatRequest:
         self._id = f"chatcmpl-{request.scope['toolscout.request_id']}"
         self._created = int(time.time())
         self._model = prompt.options.model or services.settings.upstream_model
+        self._writer = ChunkWriter(id=self._id, model=self._model, created=self._created, include_usage=include_usage)
 
     async def call(self) -> Response:
         """The whole answer at once."""
@@ -97,30 +96,42 @@ class _ChatRequest:
         """The answer as it comes about; fails with a status of its own as long as nothing has been said."""
         pump = EventPump(self._services.client.stream(self._chat))
         try:
-            first = await unless_disconnected(self._request, pump.next(_FIRST_EVENT_SECONDS))
+            beginning = await unless_disconnected(self._request, self._beginning(pump))
         except BaseException:
             await pump.aclose()
             raise
-        return EventStreamResponse(self._frames(pump, first))
+        return EventStreamResponse(self._frames(pump, beginning))
 
-    async def _frames(self, pump: EventPump[RunEvent], first: RunEvent | None) -> AsyncIterator[bytes]:
-        writer = ChunkWriter(id=self._id, model=self._model, created=self._created, include_usage=self._include_usage)
+    async def _beginning(self, pump: EventPump[RunEvent]) -> list[bytes]:
+        """The first frames, waited for until there is something to say, or for as long as a client may wait."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + self._services.settings.keep_alive_seconds
+        frames: list[bytes] = []
+        while not frames:
+            event = await pump.next(until - clock())
+            frames = [KEEP_ALIVE] if event is None else self._frames_of(event)
+        return frames
+
+    async def _frames(self, pump: EventPump[RunEvent], frames: list[bytes]) -> AsyncIterator[bytes]:
         try:
-            event = first
-            while not isinstance(event, RunFinished):
-                if event is None:
-                    yield KEEP_ALIVE
-                else:
-                    for chunk in writer.chunks(event):
-                        yield data_event(chunk)
-                event = await pump.next(_KEEP_ALIVE_SECONDS)
-            for chunk in writer.chunks(event):
-                yield data_event(_with_outcome(chunk, event.response))
-            yield DONE
+            while True:
+                for frame in frames:
+                    yield frame
+                if frames and frames[-1] == DONE:
+                    return
+                event = await pump.next(self._services.settings.keep_alive_seconds)
+                frames = [KEEP_ALIVE] if event is None else self._frames_of(event)
         except Exception as error:  # noqa: BLE001  the answer has begun: only a frame can still say that it failed
             yield data_event(self._error_frame(error))
         finally:
             await pump.aclose()
+
+    def _frames_of(self, event: RunEvent) -> list[bytes]:
+        """An event as frames: none for what a client does not see, the end and its mark for the last one."""
+        chunks = list(self._writer.chunks(event))
+        if not isinstance(event, RunFinished):
+            return [data_event(chunk) for chunk in chunks]
+        return [*(data_event(_with_outcome(chunk, event.response)) for chunk in chunks), DONE]
 
     def _error_frame(self, error: Exception) -> object:
         if isinstance(error, ModelHTTPError):
