@@ -1,5 +1,6 @@
 """One run of the tool loop: all that it remembers, so that the advisor that runs it need not."""
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
@@ -8,6 +9,8 @@ from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, StopRea
 from gateway.chat.messages import AssistantMessage, Message, ToolCall, ToolResponseMessage
 from gateway.chat.prompt import ToolSpec
 from gateway.tools.callback import ToolCallback
+from gateway.tools.context import ToolContext
+from gateway.tools.loop_safety import TOOL_EXECUTION, ToolExecutionMetrics
 from gateway.tools.options import ToolCallingChatOptions, tool_options
 
 USAGE: Final = "usage"
@@ -44,6 +47,11 @@ class ToolLoopRun:
     tool_choice: Any = None
     keeps_history: bool = True
     """False: a memory inside the loop remembers the rounds, so a model call is given only what is new."""
+    guard: ToolExecutionMetrics = field(default_factory=ToolExecutionMetrics)
+    """Counts the tool calls of the whole run, and stops it from repeating itself."""
+    started: float = field(default_factory=time.monotonic)
+    limit: str | None = None
+    """Why no more tools may run, once that is so."""
     stop_reason: StopReason = "answer"
     returned_tools: tuple[ToolSpec, ...] = ()
     """Definitions of the tools whose calls are handed to the caller and which it did not bring itself."""
@@ -102,6 +110,12 @@ class ToolLoopRun:
         callback = self.callbacks.get(call.name)
         return callback is not None and not callback.metadata.runs_here
 
+    @property
+    def tool_context(self) -> ToolContext:
+        """What tools are given: the request's context, and the run's own count of its calls."""
+        context = self.options.context
+        return replace(context, values={**context.values, TOOL_EXECUTION: self.guard})
+
     def tools_ran(self, message: AssistantMessage, results: ToolResponseMessage) -> None:
         """Take note of a round in which tools ran."""
         self.tool_rounds += 1
@@ -135,6 +149,7 @@ class ToolLoopRun:
                 ROUNDS: self.model_calls,
                 NEW_MESSAGES: (*self.new_messages, response.response.message),
                 STOP_REASON: self.stop_reason,
+                TOOL_EXECUTION: self.guard.report(),
                 RETURNED_TOOLS: self.returned_tools,
             },
         )

@@ -33,6 +33,10 @@ _MAX_ALIAS_LENGTH: Final = 64
 _SUFFIX: Final = re.compile(r"(.+)_([0-9a-f]{8})\Z")
 
 
+_METADATA: Final = ToolMetadata(checks_arguments=True, repeatable=True)
+"""It answers repetitions itself, with what was found."""
+
+
 @dataclass(slots=True)
 class _Search:
     """One search of a run, in its place among the parallel ones of a round."""
@@ -125,7 +129,7 @@ class BoundSearchTool:
 
     @property
     def metadata(self) -> ToolMetadata:
-        return ToolMetadata(checks_arguments=True)
+        return _METADATA
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> str:
         """Search, note what was found, and say it. Raises: ToolArgumentsError, ToolExecutionError."""
@@ -134,6 +138,7 @@ class BoundSearchTool:
         if same is not None:
             search.done = True
             search.record = replace(search.record, results=same.record.results)
+            self.run.guard.count_stop(self.spec.name)
             return repeated_text(query, same.found)
         try:
             response = await self.tool.search(

@@ -1,8 +1,7 @@
 """The tool loop: call the model, run the tools it asks for, call it again, until it answers."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 import anyio
@@ -10,6 +9,8 @@ import anyio
 from gateway.advisors.base import HistoryAdvisor
 from gateway.advisors.chain import HIGHEST_PRECEDENCE, CallAdvisorChain
 from gateway.advisors.chat_model import close_stream
+from gateway.advisors.loop_ends import auto_ended, direct, end_of, refused
+from gateway.advisors.loop_limits import DEFAULT_MAX_ROUNDS, LoopLimits
 from gateway.advisors.loop_run import EARLIER_TURNS, ToolLoopRun
 from gateway.chat.exchange import (
     ChatClientRequest,
@@ -17,7 +18,6 @@ from gateway.chat.exchange import (
     RoundFinished,
     RunEvent,
     RunFinished,
-    TextDelta,
     ToolCallFinished,
     ToolCallStarted,
 )
@@ -26,18 +26,17 @@ from gateway.chat.messages import (
     Message,
     SystemMessage,
     ToolCall,
-    ToolResponse,
     ToolResponseMessage,
-    text_of,
 )
-from gateway.errors import TruncatedStreamError
+from gateway.errors import AgentLoopDetectedError, TruncatedStreamError
+from gateway.settings import LoopSafetySettings
 from gateway.tools.callback import ToolCallback
+from gateway.tools.loop_safety import ToolExecutionMetrics
 from gateway.tools.manager import ToolCallingManager
 
 ModelCall: TypeAlias = Callable[[CallAdvisorChain, ChatClientRequest], AsyncIterator[RunEvent]]
 """Runs the rest of the chain once; yields events, the last of them RunFinished."""
 
-DEFAULT_MAX_ROUNDS: Final = 10
 _FINALIZE_SECONDS: Final = 5.0
 
 
@@ -55,18 +54,21 @@ class ToolCallingAdvisor:
         manager: ToolCallingManager | None = None,
         callbacks: Iterable[ToolCallback] = (),
         max_rounds: int = DEFAULT_MAX_ROUNDS,
+        limits: LoopLimits | None = None,
         internal_history: bool | None = None,
+        safety: LoopSafetySettings | None = None,
         order: int = HIGHEST_PRECEDENCE + 300,
     ) -> None:
-        """`callbacks` are offered to every request; `max_rounds` bounds the rounds in which tools run.
+        """`callbacks` are offered to every request; `limits` say more than `max_rounds`, and take its place.
 
         `internal_history`: whether the loop itself carries the rounds from call to call; None: unless a memory inside
         the loop does.
         """
         self._manager = manager or ToolCallingManager()
         self._callbacks = tuple(callbacks)
-        self._max_rounds = max_rounds
+        self._limits = limits or LoopLimits(max_rounds=max_rounds)
         self._internal_history = internal_history
+        self._safety = safety
         self._order = order
 
     @property
@@ -102,8 +104,8 @@ class ToolCallingAdvisor:
         """Once, at the end: the response, or None if the run failed or was cancelled."""
         return response
 
-    def meets_tool_choice(self, calls: Sequence[ToolCall]) -> bool:
-        """Whether running these calls does what a caller's forced `tool_choice` insisted on."""
+    def is_work(self, call: ToolCall) -> bool:
+        """Whether a call does something for the user, and not only for the loop itself."""
         return True
 
     # The loop
@@ -127,6 +129,7 @@ class ToolCallingAdvisor:
         for memory in memories:
             request = request.with_context(**{EARLIER_TURNS: await memory.earlier_turns(request)})
         run = await self.initialize_loop(request)
+        run.guard = ToolExecutionMetrics(self._safety)
         run.keeps_history = not memories if self._internal_history is None else self._internal_history
         response: ChatClientResponse | None = None
         try:
@@ -147,8 +150,6 @@ class ToolCallingAdvisor:
         self, run: ToolLoopRun, inner: CallAdvisorChain, call_model: ModelCall
     ) -> AsyncGenerator[RunEvent]:
         """Events of all rounds, ending with the RunFinished of the answer."""
-        wanted = run.options.max_rounds
-        limit = self._max_rounds if wanted is None else min(wanted, self._max_rounds)
         while True:
             async with aclosing(self._ask(run, inner, call_model)) as events:
                 async for event in events:
@@ -156,40 +157,47 @@ class ToolCallingAdvisor:
             response = run.response
             assert response is not None  # `_ask` has set it or failed
             ended = False
-            async with aclosing(self._act(run, response, limit)) as events:
+            async with aclosing(self._act(run, response)) as events:
                 async for event in events:
                     ended = isinstance(event, RunFinished)
                     yield event
             if ended:
                 return
 
-    async def _act(self, run: ToolLoopRun, response: ChatClientResponse, limit: int) -> AsyncGenerator[RunEvent]:
+    async def _act(self, run: ToolLoopRun, response: ChatClientResponse) -> AsyncGenerator[RunEvent]:
         """What follows from a model message: the end of the run, or tools that run and the next messages."""
         message = response.response.message
-        if end := _end(run, response, limit):
+        end: Iterable[RunEvent] | None = end_of(run, response)
+        results = ToolResponseMessage(responses=())
+        if end is None and (limit := self._limits.reached(run)) is not None:
+            results = refused(run, message, *limit)
+        elif end is None:
+            for call in message.tool_calls:
+                yield ToolCallStarted(call=call)
+            results, end = await self._execute(run, response)
+            for call, result in zip(message.tool_calls, results.responses, strict=False):
+                yield ToolCallFinished(call=call, response=result)
+        if end is not None:
             for event in end:
                 yield event
             return
-        if run.tool_rounds >= limit:
-            run.stop_reason = "max_rounds"
-            run.tool_choice = "none"
-            results = _refused(message.tool_calls, limit)
-            run.new_messages += [message, results]
-        else:
-            for call in message.tool_calls:
-                yield ToolCallStarted(call=call)
-            results = await self._manager.execute(message.tool_calls, run.callbacks.values(), run.options.context)
-            run.tools_ran(message, results)
-            for call, result in zip(message.tool_calls, results.responses, strict=True):
-                yield ToolCallFinished(call=call, response=result)
-            if run.returns_direct(results):
-                run.stop_reason = "return_direct"
-                for event in _direct(response, results):
-                    yield event
-                return
-            if self.meets_tool_choice(message.tool_calls):
-                run.choice_is_met()
+        if any(self.is_work(call) for call in message.tool_calls):
+            run.choice_is_met()
         run.messages = list(await self.next_instructions(run, message, results))
+
+    async def _execute(
+        self, run: ToolLoopRun, response: ChatClientResponse
+    ) -> tuple[ToolResponseMessage, Iterable[RunEvent] | None]:
+        """The results of a round's tools, none if a guard stopped them; and the end of the run, if this is it."""
+        message = response.response.message
+        try:
+            results = await self._manager.execute(
+                message.tool_calls, run.callbacks.values(), run.tool_context, guard=run.guard
+            )
+        except AgentLoopDetectedError:
+            return ToolResponseMessage(responses=()), auto_ended(run, response, self.is_work)
+        run.tools_ran(message, results)
+        return results, direct(run, response, results) if run.returns_direct(results) else None
 
     async def _ask(self, run: ToolLoopRun, inner: CallAdvisorChain, call_model: ModelCall) -> AsyncGenerator[RunEvent]:
         """One model call: its events but for the last, whose response the run takes note of."""
@@ -217,61 +225,3 @@ async def _call(inner: CallAdvisorChain, request: ChatClientRequest) -> AsyncIte
 
 def _stream(inner: CallAdvisorChain, request: ChatClientRequest) -> AsyncIterator[RunEvent]:
     return inner.next_stream(request)
-
-
-def _end(run: ToolLoopRun, response: ChatClientResponse, limit: int) -> tuple[RunEvent, ...]:
-    """The last events of a run that ends with this model message; empty if its tools are ours to run."""
-    calls = response.response.message.tool_calls
-    if not calls or run.stop_reason == "max_rounds":
-        return tuple(_answered(response, limit))
-    theirs = tuple(call for call in calls if run.belongs_to_caller(call))
-    return (RunFinished(response=_returned(run, response, theirs)),) if theirs else ()
-
-
-def _answered(response: ChatClientResponse, limit: int) -> Iterator[RunEvent]:
-    """The end of a run with the model's own words; a model that still wants tools after its last round gets none."""
-    message = response.response.message
-    if message.tool_calls:
-        content = message.content
-        if not text_of(content).strip():
-            content = f"I stopped after {limit} rounds of tool calls, the most that one request may take."
-            yield TextDelta(text=content)
-        response = _with_message(response, replace(message, content=content, tool_calls=()), "stop")
-    yield RunFinished(response=response)
-
-
-def _returned(run: ToolLoopRun, response: ChatClientResponse, theirs: tuple[ToolCall, ...]) -> ChatClientResponse:
-    """The end of a run whose next step is the caller's: only its calls are left in the message.
-
-    Calls of ours beside them were not run; the model asks for them again when it has the caller's results.
-    """
-    run.stop_reason = "client_tools"
-    own = {spec.name for spec in run.client_tools}
-    names = dict.fromkeys(call.name for call in theirs if call.name not in own)
-    run.returned_tools = tuple(run.callbacks[name].spec for name in names)
-    return _with_message(response, replace(response.response.message, tool_calls=theirs), "tool_calls")
-
-
-def _direct(response: ChatClientResponse, results: ToolResponseMessage) -> Iterator[RunEvent]:
-    """The end of a run whose answer is what its tools returned."""
-    contents = [result.content for result in results.responses]
-    content = contents[0] if len(contents) == 1 else "\n".join(text_of(one) for one in contents)
-    yield TextDelta(text=text_of(content))
-    yield RunFinished(response=_with_message(response, AssistantMessage(content=content), "stop"))
-
-
-def _refused(calls: Sequence[ToolCall], limit: int) -> ToolResponseMessage:
-    """Answers to calls beyond the last round, so that the model can close the conversation."""
-    text = (
-        f"Not run: {limit} rounds of tool calls are the most that one request may take, and they are used up. Call no "
-        "more tools. Answer the user now with what you have, and say that you stopped at this limit."
-    )
-    return ToolResponseMessage(
-        responses=tuple(ToolResponse(id=call.id, name=call.name, content=text, is_error=True) for call in calls)
-    )
-
-
-def _with_message(response: ChatClientResponse, message: AssistantMessage, finish_reason: str) -> ChatClientResponse:
-    """The response with another message; the provider's own body no longer fits it."""
-    answer = response.response
-    return replace(response, response=replace(answer, message=message, finish_reason=finish_reason, raw={}))

@@ -7,14 +7,16 @@ from typing import Any, Final, cast
 from typing_extensions import override
 
 from gateway.advisors.chain import HIGHEST_PRECEDENCE
+from gateway.advisors.loop_limits import DEFAULT_MAX_ROUNDS, LoopLimits
 from gateway.advisors.loop_run import DISCOVERED, EARLIER_TURNS, ToolLoopRun
 from gateway.advisors.search_run import SEARCHES, BoundSearchTool, ToolSearchRun, catalog_name, names_in
-from gateway.advisors.tool_calling import DEFAULT_MAX_ROUNDS, ToolCallingAdvisor
+from gateway.advisors.tool_calling import ToolCallingAdvisor
 from gateway.chat.exchange import ChatClientRequest, ChatClientResponse
 from gateway.chat.memory import Turn
 from gateway.chat.messages import AssistantMessage, Message, ToolCall, ToolResponseMessage
 from gateway.chat.prompt import Prompt
 from gateway.errors import InvalidRequestError
+from gateway.settings import LoopSafetySettings
 from gateway.tools.callback import ToolCallback
 from gateway.tools.client_tool import ClientToolFactory
 from gateway.tools.manager import ToolCallingManager
@@ -45,7 +47,9 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         manager: ToolCallingManager | None = None,
         callbacks: Iterable[ToolCallback] = (),
         max_rounds: int = DEFAULT_MAX_ROUNDS,
+        limits: LoopLimits | None = None,
         internal_history: bool | None = None,
+        safety: LoopSafetySettings | None = None,
         order: int = HIGHEST_PRECEDENCE + 300,
     ) -> None:
         """`factory` makes the callbacks of found tools; without one their calls are returned to the caller.
@@ -56,7 +60,9 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             manager=manager,
             callbacks=callbacks,
             max_rounds=max_rounds,
+            limits=limits,
             internal_history=internal_history,
+            safety=safety,
             order=order,
         )
         self._index = index
@@ -102,9 +108,9 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         return replace(response, context={**response.context, **told})
 
     @override
-    def meets_tool_choice(self, calls: Sequence[ToolCall]) -> bool:
-        """A search alone is not yet the tool that the caller insisted on."""
-        return any(call.name != SEARCH_TOOL_NAME for call in calls)
+    def is_work(self, call: ToolCall) -> bool:
+        """A search is not yet what the user asked for."""
+        return call.name != SEARCH_TOOL_NAME
 
     async def _rediscover(self, run: ToolSearchRun) -> None:
         """Show again what the conversation has found before, if it is still in the caller's scope."""

@@ -125,5 +125,7 @@ ModelEvent: TypeAlias = TextDelta | ReasoningDelta | RoundFinished
 
 RunEvent: TypeAlias = ModelEvent | ToolCallStarted | ToolCallFinished | RunFinished
 
-StopReason = Literal["answer", "client_tools", "max_rounds", "return_direct", "loop"]
+StopReason = Literal[
+    "answer", "client_tools", "return_direct", "loop", "max_rounds", "max_tokens", "max_seconds", "not_eligible"
+]
 """Why a run ended; kept in the response context under `stop_reason`."""

@@ -9,6 +9,16 @@ from gateway.chat.prompt import ToolSpec
 from gateway.tools.context import ToolContext
 
 
+@dataclass(frozen=True, slots=True)
+class CompletionKeys:
+    """What the calls of a tool are about: a target that was collected once is not collected again in the same run."""
+
+    arguments: tuple[str, ...]
+    """The arguments that name the target; one that is a list names several."""
+    everything: frozenset[str] = frozenset({"all", "*"})
+    """Values that mean every target there is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolMetadata:
     """How the loop treats a tool."""
@@ -19,6 +29,10 @@ class ToolMetadata:
     """False: the call belongs to the caller, and is returned to it."""
     checks_arguments: bool = False
     """The tool checks its arguments itself; others are held to their schema before they run."""
+    repeatable: bool = False
+    """The same call may be made again and again: a poller, or `next_page`."""
+    completion: CompletionKeys | None = None
+    """What its calls collect, if it is a tool of which one call a target is enough."""
 
 
 class ToolCallback(Protocol):

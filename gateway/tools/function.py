@@ -10,7 +10,7 @@ import anyio.to_thread
 from gateway.chat.messages import Content
 from gateway.chat.prompt import ToolSpec
 from gateway.errors import ToolArgumentsError
-from gateway.tools.callback import ToolMetadata
+from gateway.tools.callback import CompletionKeys, ToolMetadata
 from gateway.tools.context import ToolContext
 from gateway.tools.converter import JsonResultConverter, ToolCallResultConverter
 
@@ -34,17 +34,19 @@ class FunctionToolCallback:
         name: str | None = None,
         description: str | None = None,
         return_direct: bool = False,
+        repeatable: bool = False,
+        completion: CompletionKeys | None = None,
         converter: ToolCallResultConverter | None = None,
     ) -> None:
         """Raises: InvalidToolError for a function that no schema can describe, naming the parameter."""
+        self._function: Callable[..., Any] = function
+        if isinstance(function, FunctionToolCallback):  # a tool made once more, under another name say
+            self._function = function = function._function
         # Schemas need pydantic, which start-up without Python tools does not.
         from indexer.sources.python_schema import schema_of_function
 
-        if isinstance(function, FunctionToolCallback):
-            function = function._function
         described = schema_of_function(function, skip=(ToolContext,))
         functools.update_wrapper(self, function)
-        self._function = function
         self._bind = described.bind
         self._context_parameters = _context_parameters(function)
         self._defaults = _described_defaults(function)
@@ -55,7 +57,9 @@ class FunctionToolCallback:
             description=described.description if description is None else description,
             parameters=described.input_schema,
         )
-        self._metadata = ToolMetadata(return_direct=return_direct, checks_arguments=True)
+        self._metadata = ToolMetadata(
+            return_direct=return_direct, checks_arguments=True, repeatable=repeatable, completion=completion
+        )
 
     @property
     def spec(self) -> ToolSpec:
@@ -100,6 +104,8 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     return_direct: bool = False,
+    repeatable: bool = False,
+    completion: CompletionKeys | None = None,
     converter: ToolCallResultConverter | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionToolCallback]: ...
 
@@ -111,16 +117,24 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     return_direct: bool = False,
+    repeatable: bool = False,
+    completion: CompletionKeys | None = None,
     converter: ToolCallResultConverter | None = None,
 ) -> FunctionToolCallback | Callable[[Callable[..., Any]], FunctionToolCallback]:
-    """Make a function a tool: `@tool`, or `@tool(return_direct=True)`.
+    """Make a function a tool: `@tool`, or `@tool(return_direct=True)`; the rest is explained at `ToolMetadata`.
 
     Raises: InvalidToolError for a function that no schema can describe, naming the parameter.
     """
 
     def make(target: Callable[..., Any]) -> FunctionToolCallback:
         return FunctionToolCallback(
-            target, name=name, description=description, return_direct=return_direct, converter=converter
+            target,
+            name=name,
+            description=description,
+            return_direct=return_direct,
+            repeatable=repeatable,
+            completion=completion,
+            converter=converter,
         )
 
     return make if function is None else make(function)

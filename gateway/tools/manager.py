@@ -4,14 +4,16 @@ import difflib
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import anyio
 
 from gateway.chat.messages import Content, ToolCall, ToolResponse, ToolResponseMessage
 from gateway.errors import LoopSafetyError, ToolArgumentsError, ToolError, ToolExecutionError, ToolNotFoundError
-from gateway.tools.callback import ToolCallback
+from gateway.tools.callback import ToolCallback, ToolMetadata
 from gateway.tools.context import ToolContext
+from gateway.tools.loop_safety import ToolExecutionMetrics
 from indexer import InvalidToolError, arguments_problem
 
 logger = logging.getLogger(__name__)
@@ -28,42 +30,57 @@ class ToolCallingManager:
         self._tool_timeout_seconds = tool_timeout_seconds
 
     async def execute(
-        self, calls: Sequence[ToolCall], callbacks: Iterable[ToolCallback], context: ToolContext | None = None
+        self,
+        calls: Sequence[ToolCall],
+        callbacks: Iterable[ToolCallback],
+        context: ToolContext | None = None,
+        *,
+        guard: ToolExecutionMetrics | None = None,
     ) -> ToolResponseMessage:
         """Run the calls of one assistant message; whatever goes wrong with one becomes its response.
 
-        Raises: LoopSafetyError, when a guard ends the run.
+        A `guard` answers the calls of a run that repeats itself in their tools' place.
+        Raises: LoopSafetyError, when the guard ends the run.
         """
-        context = context or ToolContext()
         by_name = {callback.spec.name: callback for callback in callbacks}
-        if len(calls) == 1:
-            return ToolResponseMessage(responses=(await self._respond(calls[0], by_name, context),))
-        responses: dict[int, ToolResponse] = {}
+        round = _Round(by_name, context or ToolContext(), guard)
+        responses = {place: answer for place, call in enumerate(calls) if (answer := round.refusal(call)) is not None}
+        admitted = [(place, call) for place, call in enumerate(calls) if place not in responses]
+        if len(admitted) == 1:
+            place, call = admitted[0]
+            responses[place] = await self._respond(call, round)
+        elif admitted:
+            await self._run_together(admitted, round, responses)
+        return ToolResponseMessage(responses=tuple(responses[place] for place in range(len(calls))))
+
+    async def _run_together(
+        self, calls: Sequence[tuple[int, ToolCall]], round: "_Round", responses: dict[int, ToolResponse]
+    ) -> None:
         stops: list[LoopSafetyError] = []
         limiter = anyio.CapacityLimiter(self._max_concurrent_calls)
 
         async def run(place: int, call: ToolCall) -> None:
             async with limiter:
                 try:
-                    responses[place] = await self._respond(call, by_name, context)
+                    responses[place] = await self._respond(call, round)
                 except LoopSafetyError as stop:
                     stops.append(stop)  # a task group would wrap it; the other calls of the round still finish
 
         async with anyio.create_task_group() as group:
-            for place, call in enumerate(calls):
+            for place, call in calls:
                 group.start_soon(run, place, call)
         if stops:
             raise stops[0]
-        return ToolResponseMessage(responses=tuple(responses[place] for place in range(len(calls))))
 
-    async def _respond(
-        self, call: ToolCall, callbacks: Mapping[str, ToolCallback], context: ToolContext
-    ) -> ToolResponse:
+    async def _respond(self, call: ToolCall, round: "_Round") -> ToolResponse:
         try:
-            content = await self._run(call, callbacks, context)
+            content = await self._run(call, round.callbacks, round.context)
         except ToolError as error:
-            return ToolResponse(id=call.id, name=call.name, content=f"Error: {error}", is_error=True)
-        return ToolResponse(id=call.id, name=call.name, content=content)
+            response = ToolResponse(id=call.id, name=call.name, content=f"Error: {error}", is_error=True)
+        else:
+            response = ToolResponse(id=call.id, name=call.name, content=content)
+        round.finished(call, response)
+        return response
 
     async def _run(self, call: ToolCall, callbacks: Mapping[str, ToolCallback], context: ToolContext) -> Content:
         callback = callbacks.get(call.name)
@@ -88,6 +105,31 @@ class ToolCallingManager:
             f"{call.name} did not finish within {self._tool_timeout_seconds:g} seconds; it may still have had an "
             f"effect. {_NOT_AGAIN}"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """What the calls of one round share."""
+
+    callbacks: Mapping[str, ToolCallback]
+    context: ToolContext
+    guard: ToolExecutionMetrics | None
+
+    def refusal(self, call: ToolCall) -> ToolResponse | None:
+        """The guard's answer to a call that is not to run. Raises: LoopSafetyError."""
+        text = self.guard.admit(call, self._metadata(call)) if self.guard else None
+        return None if text is None else ToolResponse(id=call.id, name=call.name, content=text, is_error=True)
+
+    def finished(self, call: ToolCall, response: ToolResponse) -> None:
+        if self.guard:
+            self.guard.finished(call, self._metadata(call), response)
+
+    def _metadata(self, call: ToolCall) -> ToolMetadata:
+        callback = self.callbacks.get(call.name)
+        return _UNKNOWN if callback is None else callback.metadata
+
+
+_UNKNOWN: Final = ToolMetadata()
 
 
 def parse_arguments(call: ToolCall) -> dict[str, Any]:

@@ -343,7 +343,7 @@ async def test_fifty_runs_at_once_do_not_cross() -> None:
         question = text_of(user.content)
         results = [one for one in prompt.messages if isinstance(one, ToolResponseMessage)]
         if len(results) < 3:
-            return [wish("double", number=int(question)), wish("double", number=len(results))]
+            return [wish("double", number=int(question)), wish("double", number=1000 + len(results))]
         return json.dumps([[one.content for one in result.responses] for result in results])
 
     client = ChatClient(ScriptedChatModel(policy=policy), tools=[double])
@@ -362,7 +362,7 @@ async def test_fifty_runs_at_once_do_not_cross() -> None:
             for number in range(50):
                 group.start_soon(ask, number)
     assert answers == {
-        number: json.dumps([[str(2 * number), str(2 * place)] for place in range(3)]) for number in range(50)
+        number: json.dumps([[str(2 * number), str(2000 + 2 * place)] for place in range(3)]) for number in range(50)
     }
 
 
