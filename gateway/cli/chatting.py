@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 from gateway.cli.catalog import LocalCatalog, RemoteCatalog, open_catalog
@@ -143,7 +144,12 @@ class LocalTalk:
                     message = response.response.message
                     if message.tool_calls:
                         write(handed_over([(call.name, call.arguments) for call in message.tool_calls]))
-                    self._messages = (*messages, *response.context["new_messages"])
+                    # A call that nobody will answer must not stand in the conversation: providers refuse it.
+                    self._messages = (
+                        *messages,
+                        *response.context["new_messages"][:-1],
+                        replace(message, tool_calls=()),
+                    )
                 case _:
                     pass
 

@@ -42,12 +42,17 @@ def index(
     sources: Annotated[
         list[str],
         typer.Argument(
-            help="A JSON or NDJSON file, an OpenAPI document (file or URL), python:MODULE, mcp:COMMAND, mcp:URL, "
-            "aws, google or demo (both)."
+            help="PATH.jsonl, PATH.json or PATH.yaml (tools, or an OpenAPI document), openapi:URL, python:MODULE, "
+            "'mcp:COMMAND ARGUMENTS', mcp:https://HOST/mcp, aws (aws:ec2,s3), google (google:drive), demo (both)."
         ),
     ],
     namespace: Annotated[
-        str, typer.Option("--namespace", "-n", help="Put every tool into this namespace instead of the source's own.")
+        str,
+        typer.Option(
+            "--namespace",
+            "-n",
+            help="For tools whose source names none; for aws and google, what stands before the first dot.",
+        ),
     ] = "",
     as_json: Json = False,
 ) -> None:

@@ -79,24 +79,33 @@ def tools_file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def gateway(home: Path) -> Iterator[ServerRecord]:
-    """A gateway that owns the home, as `toolscout serve` starts it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gateway.cli", "serve", "--port", "0"], stdout=subprocess.PIPE, text=True
-    )
+@pytest.fixture(scope="session")
+def served_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home that a gateway owns, as `toolscout serve` starts it; one for all tests, for it takes seconds to start."""
+    home = tmp_path_factory.mktemp("served")
+    settings = {"TOOLSCOUT_HOME": str(home), "TOOLSCOUT_ENCODER": "hashing"}
+    foreign = {name: value for name, value in os.environ.items() if not name.startswith("TOOLSCOUT_")}
+    command = [sys.executable, "-m", "gateway.cli", "serve", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=foreign | settings)
     assert process.stdout is not None
     try:
         # The line is written once requests are answered; a gateway that fails to start ends the output instead.
         while line := process.stdout.readline():
             if "ready at" in line:
                 break
-        record = live_server(home)
-        assert record is not None, "the gateway did not start"
-        yield record
+        yield home
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20)
+
+
+@pytest.fixture
+def gateway(served_home: Path, monkeypatch: pytest.MonkeyPatch) -> ServerRecord:
+    """A gateway that owns the home of this test."""
+    monkeypatch.setenv("TOOLSCOUT_HOME", str(served_home))
+    record = live_server(served_home)
+    assert record is not None, "the gateway did not start"
+    return record
 
 
 @pytest.fixture(params=["opened", "served"])
@@ -106,5 +115,5 @@ def catalog(request: pytest.FixtureRequest, run: Run, tools_file: Path) -> str:
         request.getfixturevalue("gateway")
     indexed = run("index", str(tools_file), "--json")
     assert indexed.code == 0, indexed.err
-    assert indexed.json["added"] == len(TOOLS)
+    assert indexed.json["added"] + indexed.json["unchanged"] == len(TOOLS)
     return str(request.param)

@@ -17,7 +17,7 @@ def test_a_message_is_answered_with_what_the_tools_gave(catalog: str, run: Run) 
 
 
 def test_a_conversation_goes_on_until_the_end_of_input(catalog: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("xyzzy\n\nplugh\n"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("xyzzy\n\nxyzzy\n"))
     said = run("chat")
     assert said.code == 0
     assert said.out.count("I found no tool that fits") == 2
