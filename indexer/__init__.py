@@ -12,10 +12,10 @@ from indexer.definition import (
     definition_from_record,
     definition_to_record,
 )
-from indexer.document import ToolDocument, dense_text, document_of
+from indexer.document import ToolDocument, dense_text, document_of, short_text
 from indexer.embedders.base import Embedder
 from indexer.embedders.factory import make_embedder
-from indexer.engine import search_rows
+from indexer.engine import embed_tools, search_rows
 from indexer.errors import (
     CorruptSnapshotError,
     DimensionMismatchError,
@@ -63,8 +63,10 @@ __all__ = [
     "VectorMatrix",
     "dense_text",
     "document_of",
+    "embed_tools",
     "make_embedder",
     "search_rows",
+    "short_text",
     "InvalidToolError",
     "RegistrationReport",
     "RejectedTool",

@@ -69,23 +69,28 @@ def split_identifier(name: str) -> str:
 
 
 def dense_text(document: ToolDocument) -> str:
-    """What encoders read: namespace, name, title, description, parameters, most telling first, cut to fit."""
+    """All that an encoder reads of a tool: namespace, name, title, description, parameters, examples, cut to fit."""
     head = [_words(document.namespace), _words(document.name), document.title, document.description]
     names = document.parameter_names.split("\n") if document.parameter_names else []
     parameters = [
         f"{_words(name)} {description}".strip()
         for name, description in zip(names, document.parameter_descriptions.split("\n"), strict=False)
     ]
-    sentences = [
-        part.strip() for part in (*head, ", ".join(parameters), *document.examples.split("\n")) if part.strip()
-    ]
-    return _cut(". ".join(sentences), DENSE_TEXT_LIMIT)
+    return _joined(*head, ", ".join(parameters), *document.examples.split("\n"))
 
 
 def short_text(document: ToolDocument) -> str:
-    """Name and description alone: what a second vector of a tool would be made of."""
-    parts = [part for part in (_words(document.name), document.title, document.description) if part.strip()]
-    return _cut(". ".join(parts), DENSE_TEXT_LIMIT)
+    """Name, title and description alone."""
+    return _joined(_words(document.name), document.title, document.description)
+
+
+def name_text(document: ToolDocument) -> str:
+    """Name and title alone."""
+    return _joined(_words(document.name), document.title)
+
+
+def _joined(*parts: str) -> str:
+    return _cut(". ".join(stripped for part in parts if (stripped := part.strip())), DENSE_TEXT_LIMIT)
 
 
 def _words(identifier: str) -> str:

@@ -3,12 +3,14 @@
 The index, the benchmark and the calibration all rank through `rank_rows`, so that what is measured is what is served.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.embedders.base import Embedder, Vectors
 from indexer.lexical import LexicalMatches, LexicalSnapshot
 from indexer.matrix import Floats, MatrixSnapshot, Rows, block_top_k
@@ -19,12 +21,19 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 _GATHER_SHARE: Final = 0.25
 """A view of fewer rows than this share is gathered, not scanned."""
 
+_VIEWS: Final = ((dense_text, 1.0), (short_text, 1.0), (name_text, 0.5))
+"""What a tool's vector is made of; design/retrieval.md, "Document text"."""
+TEXT_RECIPE: Final = "t2"
+"""Names the views above and the texts they read: a change here makes an index embed its tools again, once."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingParameters:
     """What the ranking was tuned to; design/retrieval.md says on what."""
 
     dense_weight: float = 0.5
+    full_trust_coverage: float = 0.1
+    """Words count in full from this coverage of the query on; with less (a query in another language) they fade."""
 
 
 DEFAULT_RANKING: Final = RankingParameters()
@@ -62,6 +71,20 @@ class RankedRows:
     """Postings of the whole query, of all rows: which words speak for a row."""
 
 
+def embed_tools(embedder: Embedder, documents: Sequence[ToolDocument]) -> Vectors:
+    """(n, dimensions) unit rows: of each tool the weighted mean of its views. Raises: EmbeddingError.
+
+    One view of all the text drowns the name in parameters, and one of the name alone misses what they say.
+    """
+    texts = [view(document) for view, _ in _VIEWS for document in documents]
+    flat = embedder.embed_documents(texts)
+    views = flat.reshape(len(_VIEWS), len(documents), flat.shape[1])
+    weights = np.array([weight for _, weight in _VIEWS], dtype=np.float32)
+    mean = np.tensordot(weights, views, axes=1)
+    norms = np.linalg.norm(mean, axis=1, keepdims=True)
+    return np.divide(mean, norms, out=np.zeros_like(mean), where=norms > 0)
+
+
 def plan_query(query: str) -> PlannedQuery:
     """Split a query into what is to be embedded and searched."""
     return PlannedQuery(query, split_needs(query))
@@ -88,16 +111,16 @@ def rank_rows(
     if scripts is not None and unread_share(query.text, scripts) > MAX_UNREAD_SHARE:
         vectors = None
     matches = lexical.match(query.text)
-    words = matches.scores()[visible]
+    coverage = matches.coverage()[visible]
     cosine = _cosines(matrix, vectors[0], visible) if vectors is not None else None
-    fused = fuse(words, cosine, parameters.dense_weight)
+    fused = _fuse(matches.scores()[visible], coverage, cosine, parameters)
     if query.needs:
         share = needs_weight(len(query.needs))
         parts = _score_needs(query.needs, vectors, matrix, lexical, visible, parameters)
         fused = np.asarray((1 - share) * fused + share * parts, dtype=np.float32)
     best = block_top_k(fused, k)
     best = best[fused[best] > 0]
-    coverage = matches.coverage()[visible][best]
+    coverage = coverage[best]
     top_cosine = cosine[best] if cosine is not None else np.zeros(len(best), dtype=np.float32)
     confidence = np.clip(np.float32(0.5) * (coverage + np.maximum(top_cosine, np.float32(0))), 0, 1)
     return RankedRows(
@@ -126,6 +149,11 @@ def search_rows(
     return rank_rows(planned, vectors, matrix=matrix, lexical=lexical, k=k, rows=rows)
 
 
+def _fuse(words: Floats, coverage: Floats, cosine: Floats | None, parameters: RankingParameters) -> Floats:
+    trust = min(1.0, float(coverage.max(initial=0.0)) / parameters.full_trust_coverage)
+    return fuse(words, cosine, parameters.dense_weight, trust)
+
+
 def _visible(matrix: MatrixSnapshot, rows: Rows | None) -> Rows:
     live = matrix.penalty == 0
     return np.flatnonzero(live) if rows is None else rows[live[rows]]
@@ -150,12 +178,13 @@ def _score_needs(
     parameters: RankingParameters,
 ) -> Floats:
     """(m,) the best any need says of each visible row; a need that matches few words says less."""
-    words = [lexical.scores(need)[visible] for need in needs]
+    matches = [lexical.match(need) for need in needs]
+    words = [found.scores()[visible] for found in matches]
     tops = [float(scores.max(initial=0.0)) for scores in words]
     best_top = max(tops) or 1.0
     best = np.zeros(len(visible), dtype=np.float32)
     for number, (scores, top) in enumerate(zip(words, tops, strict=True), start=1):
         cosine = _cosines(matrix, vectors[number], visible) if vectors is not None else None
-        fused = fuse(scores, cosine, parameters.dense_weight)
+        fused = _fuse(scores, matches[number - 1].coverage()[visible], cosine, parameters)
         np.maximum(best, fused * np.float32(0.5 + 0.5 * top / best_top), out=best)
     return best

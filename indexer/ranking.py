@@ -39,11 +39,12 @@ def minmax(values: Floats) -> Floats:
     return ((values - low) / (high - low)).astype(np.float32, copy=False)
 
 
-def fuse(lexical: Floats, dense: Floats | None, weight: float = 0.5) -> Floats:
-    """(n,) scores 0..1: `(1 - weight) * lexical / max + weight * minmax(dense)`.
+def fuse(lexical: Floats, dense: Floats | None, weight: float = 0.5, trust: float = 1.0) -> Floats:
+    """(n,) scores 0..1: `share * lexical / max + (1 - share) * minmax(dense)`, share = `(1 - weight) * trust`.
 
     `lexical`: BM25F scores. `dense`: cosines, or None where there is no vector. Where no word matches the dense half
-    stands alone, and the other way round. Weighted sum against rank fusion: design/retrieval.md, "Fusion".
+    stands alone, and the other way round. `trust`, 0 to 1: how far the best lexical match speaks for the query.
+    Weighted sum against rank fusion: design/retrieval.md, "Fusion".
     """
     top = lexical.max(initial=0.0)
     words = np.asarray(lexical / top if top > 0 else lexical, dtype=np.float32)
@@ -52,7 +53,8 @@ def fuse(lexical: Floats, dense: Floats | None, weight: float = 0.5) -> Floats:
     meaning = minmax(dense)
     if top <= 0:
         return meaning
-    return np.asarray((1 - weight) * words + weight * meaning, dtype=np.float32)
+    share = (1 - weight) * trust
+    return np.asarray(share * words + (1 - share) * meaning, dtype=np.float32)
 
 
 def split_needs(query: str) -> tuple[str, ...]:

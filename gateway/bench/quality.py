@@ -20,8 +20,8 @@ from indexer import (
     LexicalIndex,
     ToolDefinition,
     VectorMatrix,
-    dense_text,
     document_of,
+    embed_tools,
     make_embedder,
     search_rows,
 )
@@ -72,7 +72,7 @@ class CatalogUnderTest:
         documents = [document_of(tool) for tool in tools]
         lexical, matrix = LexicalIndex(), VectorMatrix(embedder.dimensions)
         lexical.add(documents)
-        matrix.append(embedder.embed_documents([dense_text(document) for document in documents]))
+        matrix.append(embed_tools(embedder, documents))
         self._embedder = embedder
         self._lexical, self._matrix = lexical.snapshot(), matrix.snapshot()
 

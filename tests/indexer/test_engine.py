@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indexer.document import ToolDocument, dense_text
+from indexer.document import ToolDocument
 from indexer.embedders.base import Vectors
 from indexer.embedders.hashing import HashingEmbedder
-from indexer.engine import PlannedQuery, RankedRows, rank_rows, search_rows
+from indexer.engine import PlannedQuery, RankedRows, embed_tools, rank_rows, search_rows
 from indexer.lexical import LexicalIndex
 from indexer.matrix import Rows, VectorMatrix
 
@@ -24,7 +24,7 @@ class _Catalog:
         self.embedder = HashingEmbedder()
         self.matrix = VectorMatrix(self.embedder.dimensions)
         self.lexical = LexicalIndex()
-        self.matrix.append(self.embedder.embed_documents([dense_text(tool) for tool in tools]))
+        self.matrix.append(embed_tools(self.embedder, tools))
         self.lexical.add(tools)
 
     def search(self, query: str, k: int = 4, rows: Rows | None = None) -> list[int]:
