@@ -93,7 +93,7 @@ class VectorToolIndex:
     async def get(self, key: ToolKey) -> StoredTool | None:
         state = self._writer.state
         row = state.row_of(key)
-        return state.quarantined.get(key) if row is None else state.stored(row, self._embedder.embedder_id)
+        return state.quarantined.get(key) if row is None else state.stored(row, self._writer.encoder_id)
 
     async def resolve(self, names: Iterable[str], scope: SearchScope) -> dict[str, ToolDefinition]:
         state = self._writer.state
@@ -118,7 +118,7 @@ class VectorToolIndex:
 
     def _page(self, state: ReplicaState, scope: SearchScope, offset: int, limit: int) -> list[StoredTool]:
         rows = sorted(state.live_rows(scope).tolist(), key=state.table.key)
-        page = [state.stored(row, self._embedder.embedder_id) for row in rows[offset : offset + limit]]
+        page = [state.stored(row, self._writer.encoder_id) for row in rows[offset : offset + limit]]
         return [tool for tool in page if scope.admits(tool.definition)]
 
     async def namespaces(self, scope: SearchScope) -> dict[str, int]:

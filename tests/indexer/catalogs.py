@@ -15,6 +15,8 @@ from indexer.vector_index import VectorToolIndex
 from indexer.writing import CatalogWriter
 
 DIMENSIONS = 64
+TEXTS_OF_A_TOOL = 3
+"""As many as `engine.embed_tools` has views."""
 
 
 def tool(name: str, description: str = "", **fields: Any) -> ToolDefinition:
@@ -53,7 +55,7 @@ def make_index(
 
 
 class CountingEmbedder:
-    """A `HashingEmbedder` that counts what it embeds, goes by any name, and fails when told to."""
+    """A `HashingEmbedder` that counts the tools it embeds, goes by any name, and fails when told to."""
 
     def __init__(self, embedder_id: str = "counting", dimensions: int = DIMENSIONS) -> None:
         self._inner = HashingEmbedder(dimensions)
@@ -64,7 +66,7 @@ class CountingEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         self._check()
-        self.documents += len(texts)
+        self.documents += len(texts) // TEXTS_OF_A_TOOL
         return self._inner.embed_documents(texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:

@@ -11,7 +11,7 @@ from indexer.opening import open_index
 from indexer.settings import IndexerSettings
 
 DIMENSIONS = 32
-TOOLS = 6144
+TOOLS = 3072
 
 
 def catalog() -> Iterator[ToolDefinition]:
