@@ -27,7 +27,7 @@ MAX_ENUM: Final = 60
 ALL_VERSIONS: Final = "all"
 
 _VERSION = re.compile(r"(?P<family>.*?)v(?P<major>\d+)(?:\.(?P<minor>\d+))?(?P<rest>.*)\Z")
-_METHOD = re.compile(rb'"httpMethod"\s*:')
+_METHOD = re.compile(rb'"httpMethod"\s*:\s*"')
 """Stands once in each method."""
 
 
@@ -120,7 +120,8 @@ class Version(NamedTuple):
     stability: int
     major: int
     minor: int
-    rest: str
+    rest: tuple[tuple[str, int], ...]
+    """What follows the number, words and numbers in turn: `beta10` is after `beta2`."""
 
 
 def newest(documents: Sequence[str]) -> list[str]:
@@ -138,11 +139,12 @@ def read_version(text: str) -> tuple[str, Version]:
     """'directory_v1' -> the family 'directory_' and the version to compare."""
     match = _VERSION.match(text)
     if match is None:
-        return "", Version(0, 0, 0, text)
+        return "", Version(0, 0, 0, ((text, 0),))
     rest = match["rest"]
     unstable = re.search(r"alpha|beta|preview|p\d|[ab]\d", rest)
     stability = 2 if unstable is None else 0 if "alpha" in rest else 1
-    return match["family"], Version(stability, int(match["major"]), int(match["minor"] or 0), rest)
+    parts = tuple((word, int(number or 0)) for word, number in re.findall(r"(\D+)(\d*)", rest))
+    return match["family"], Version(stability, int(match["major"]), int(match["minor"] or 0), parts)
 
 
 class Api:

@@ -111,14 +111,15 @@ class Schemas:
         properties = as_object(node.get("properties"))
         if properties:
             schema.setdefault("type", "object")
-            shown = {
+            schema["properties"] = {
                 str(name): self.written_out(inner, levels - 1)
                 for name, inner in properties.items()
                 if not self.resolved(inner).get(self._hidden)
             }
-            schema["properties"] = shown
-            required = [name for name in as_list(node.get("required")) if isinstance(name, str) and name in shown]
-            schema |= {"required": required} if required else {}
+        # A branch of allOf may require what another branch defines.
+        required = [name for name in as_list(node.get("required")) if isinstance(name, str)]
+        if required := [name for name in required if name not in properties or name in schema["properties"]]:
+            schema["required"] = required
         more = node.get("additionalProperties")
         if isinstance(more, bool):
             schema["additionalProperties"] = more
