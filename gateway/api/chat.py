@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
+from gateway.api.answers import JsonAnswer
 from gateway.api.dependencies import CallerOf, JsonBody, ServicesOf, as_object
 from gateway.api.errors import ProblemError, log_unexpected, openai_error, problem_of
 from gateway.api.event_stream import (
@@ -90,7 +91,7 @@ class _ChatRequest:
             run.response, created=self._created, id=self._id, model=self._model or run.response.model
         )
         body["x_toolscout"] = _outcome(run)
-        return JSONResponse(body, headers=_outcome_headers(run))
+        return JsonAnswer(body, headers=_outcome_headers(run))
 
     async def stream(self) -> Response:
         """The answer as it comes about; fails with a status of its own as long as nothing has been said."""

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from gateway.api.answers import JsonAnswer
 from gateway.errors import (
     ConfigurationError,
     GatewayError,
@@ -122,7 +123,7 @@ def is_model_route(path: str) -> bool:
 def render(problem: ProblemError, path: str, request_id: str = "") -> Response:
     """The answer for a problem, in the shape that the path's clients read."""
     if is_model_route(path):
-        return JSONResponse(openai_error(problem), problem.status, headers=problem.headers)
+        return JsonAnswer(openai_error(problem), problem.status, headers=problem.headers)
     body: dict[str, Any] = {
         "type": f"urn:toolscout:problem:{problem.kind}",
         "title": problem.kind.replace("-", " ").capitalize(),
@@ -134,7 +135,7 @@ def render(problem: ProblemError, path: str, request_id: str = "") -> Response:
         body["request_id"] = request_id
     if problem.errors:
         body["errors"] = [dict(error) for error in problem.errors]
-    return JSONResponse(body, problem.status, headers=problem.headers, media_type=_PROBLEM)
+    return JsonAnswer(body, problem.status, headers=problem.headers, media_type=_PROBLEM)
 
 
 def openai_error(problem: ProblemError) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Whether the gateway lives, and whether it can answer."""
 
 import os
-from typing import Any
 
 from fastapi import APIRouter
 
+from gateway.api.answers import JsonAnswer
 from gateway.api.dependencies import ServicesOf
 from gateway.home import SERVICE_NAME
 
@@ -12,13 +12,13 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", summary="Is the process alive?")
-async def healthz() -> dict[str, Any]:
+async def healthz() -> JsonAnswer:
     """Answers as long as the process does; asks nothing of the catalog."""
-    return {"status": "ok", "service": SERVICE_NAME, "pid": os.getpid()}
+    return JsonAnswer({"status": "ok", "service": SERVICE_NAME, "pid": os.getpid()})
 
 
 @router.get("/readyz", summary="Can it answer searches?")
-async def readyz(services: ServicesOf) -> dict[str, Any]:
+async def readyz(services: ServicesOf) -> JsonAnswer:
     """Answers once the catalog is open, with how far it has come."""
     stats = await services.index.stats()
-    return {"status": "ready", "tools": stats.tools, "catalog_revision": stats.catalog_revision}
+    return JsonAnswer({"status": "ready", "tools": stats.tools, "catalog_revision": stats.catalog_revision})

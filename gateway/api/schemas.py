@@ -1,8 +1,9 @@
 """What bodies may hold, and the examples that the documentation shows."""
 
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from starlette.datastructures import QueryParams
 
 from gateway.api.dependencies import as_object
 from gateway.api.errors import validation_problem
@@ -43,6 +44,28 @@ class SearchBody(BaseModel):
     @property
     def wanted_namespaces(self) -> list[str] | None:
         return [self.namespace] if self.namespace is not None else self.namespaces
+
+
+class ListQuery(BaseModel):
+    """The query of a list of tools."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    namespace: list[Name] = Field(default_factory=list, description="Only these namespaces; may be repeated.")
+    tag: list[Name] = Field(default_factory=list, description="A tool must carry all of them; may be repeated.")
+    offset: int = Field(0, ge=0)
+    limit: int = Field(100, ge=1, le=10_000)
+    quarantined: bool = Field(False, description="Only those in quarantine, with the reason.")
+
+
+def checked_query(kind: type[Body], query: QueryParams) -> Body:
+    """A query as its model; what the model takes as a list may be repeated. Raises: ProblemError (422)."""
+    values: dict[str, Any] = {}
+    for name in query:
+        field = kind.model_fields.get(name)
+        is_list = field is not None and get_origin(field.annotation) is list
+        values[name] = query.getlist(name) if is_list else query[name]
+    return checked(kind, values)
 
 
 def checked(kind: type[Body], body: object) -> Body:
@@ -94,3 +117,23 @@ def json_request(
         for place, (summary, value) in enumerate(examples.items(), start=1)
     }
     return {"requestBody": {"required": True, "content": {media_type: {"schema": schema, "examples": shown}}}}
+
+
+def query_parameters(kind: type[BaseModel]) -> dict[str, Any]:
+    """The OpenAPI entry of a query that the route checks itself."""
+    properties: dict[str, dict[str, Any]] = kind.model_json_schema()["properties"]
+    return {
+        "parameters": [
+            {"name": name, "in": "query", "required": False, "schema": schema} for name, schema in properties.items()
+        ]
+    }
+
+
+def path_parameters(**descriptions: str) -> dict[str, Any]:
+    """The OpenAPI entry of a path that the route reads itself."""
+    return {
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "description": text, "schema": {"type": "string"}}
+            for name, text in descriptions.items()
+        ]
+    }

@@ -1,10 +1,11 @@
 """Searching the catalog over HTTP."""
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 
+from gateway.api.answers import JsonAnswer
 from gateway.api.dependencies import CallerOf, JsonBody, ServicesOf, scope_of
 from gateway.api.records import search_record
 from gateway.api.schemas import SearchBody, checked, json_request
@@ -30,7 +31,7 @@ _NAMESPACES_SHOWN: Final = 20
         },
     ),
 )
-async def search(body: JsonBody, services: ServicesOf, caller: CallerOf) -> dict[str, Any]:
+async def search(body: JsonBody, services: ServicesOf, caller: CallerOf) -> JsonAnswer:
     """Ranked tools with scores and reasons; an empty answer explains itself under `empty`."""
     wanted = checked(SearchBody, body)
     response = await services.index.search(
@@ -44,4 +45,4 @@ async def search(body: JsonBody, services: ServicesOf, caller: CallerOf) -> dict
         # The index keeps to the scope it was given; what the caller narrowed itself may be widened again.
         held = await services.index.namespaces(scope_of(caller))
         response = replace(response, namespaces=tuple(sorted(held, key=lambda name: -held[name])[:_NAMESPACES_SHOWN]))
-    return search_record(response)
+    return JsonAnswer(search_record(response))

@@ -1,16 +1,25 @@
 """Registering, reading and deleting tools over HTTP."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Final, cast
+from typing import Any, Final, cast
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
 
+from gateway.api.answers import JsonAnswer
 from gateway.api.bulk import EntryReader, entries_in, register_lines
 from gateway.api.dependencies import CallerOf, JsonBody, ServicesOf, ToolKeyOf, as_object, scope_of
 from gateway.api.errors import ProblemError
 from gateway.api.records import report_record, stored_record
-from gateway.api.schemas import OPENAI_TOOL_EXAMPLE, TOOL_EXAMPLE, json_request
+from gateway.api.schemas import (
+    OPENAI_TOOL_EXAMPLE,
+    TOOL_EXAMPLE,
+    ListQuery,
+    checked_query,
+    json_request,
+    path_parameters,
+    query_parameters,
+)
 from gateway.services import Services
 from indexer import RegistrationReport, ToolDefinition, ToolKey
 
@@ -20,6 +29,10 @@ _TOOL_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "description": "A tool in our shape, or as the OpenAI, Anthropic or MCP interfaces write it.",
 }
+_UNNAMED_EXAMPLE: Final = {name: value for name, value in TOOL_EXAMPLE.items() if name not in ("name", "namespace")}
+_TOOL_PATH: Final = path_parameters(
+    namespace="The tool's namespace; a slash in it is written %2F.", name="The tool's name, with any slashes in it."
+)
 
 
 @router.post(
@@ -51,7 +64,7 @@ async def _register_several(tools: object, services: Services, reader: EntryRead
             422, "invalid-request", "tools is empty: give at least one tool to register", errors=[{"field": "tools"}]
         )
     report = await services.registry.register(entries_in(cast("list[object]", tools), reader))
-    return JSONResponse(report_record(report))
+    return JsonAnswer(report_record(report))
 
 
 async def _register_one(definition: ToolDefinition, services: Services) -> Response:
@@ -59,7 +72,7 @@ async def _register_one(definition: ToolDefinition, services: Services) -> Respo
     _raise_if_refused(report)
     stored = await services.index.get(definition.key)
     tool = stored_record(stored) if stored is not None else None
-    return JSONResponse({**report_record(report), "tool": tool}, 201 if report.added else 200)
+    return JsonAnswer({**report_record(report), "tool": tool}, 201 if report.added else 200)
 
 
 def _raise_if_refused(report: RegistrationReport) -> None:
@@ -78,43 +91,38 @@ def _raise_if_refused(report: RegistrationReport) -> None:
         media_type="application/x-ndjson",
     ),
 )
-async def register_bulk(request: Request, services: ServicesOf, caller: CallerOf) -> dict[str, Any]:
+async def register_bulk(request: Request, services: ServicesOf, caller: CallerOf) -> JsonAnswer:
     """Of any length. The report names every line that was refused or quarantined, and why."""
-    return report_record(await register_lines(request.stream(), services.registry, EntryReader(caller)))
+    return JsonAnswer(report_record(await register_lines(request.stream(), services.registry, EntryReader(caller))))
 
 
-@router.get("/v1/tools", summary="List tools")
-async def list_tools(
-    services: ServicesOf,
-    caller: CallerOf,
-    namespace: Annotated[list[str] | None, Query(description="Only these namespaces.")] = None,
-    tag: Annotated[list[str] | None, Query(description="A tool must carry all of them.")] = None,
-    offset: Annotated[int, Query(ge=0)] = 0,
-    limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
-    quarantined: Annotated[bool, Query(description="Only those in quarantine, with the reason.")] = False,
-) -> dict[str, Any]:
+@router.get("/v1/tools", summary="List tools", openapi_extra=query_parameters(ListQuery))
+async def list_tools(request: Request, services: ServicesOf, caller: CallerOf) -> JsonAnswer:
     """In order of namespace and name."""
+    wanted = checked_query(ListQuery, request.query_params)
     tools = await services.index.list_tools(
-        scope_of(caller, namespace, tag or ()), offset=offset, limit=limit, quarantined=quarantined
+        scope_of(caller, wanted.namespace, wanted.tag),
+        offset=wanted.offset,
+        limit=wanted.limit,
+        quarantined=wanted.quarantined,
     )
-    return {"tools": [stored_record(tool) for tool in tools], "offset": offset, "limit": limit}
+    records = [stored_record(tool) for tool in tools]
+    return JsonAnswer({"tools": records, "offset": wanted.offset, "limit": wanted.limit})
 
 
-@router.get("/v1/tools/{namespace}/{name:path}", summary="Read one tool")
-async def read_tool(key: ToolKeyOf, services: ServicesOf) -> dict[str, Any]:
+@router.get("/v1/tools/{namespace}/{name:path}", summary="Read one tool", openapi_extra=_TOOL_PATH)
+async def read_tool(key: ToolKeyOf, services: ServicesOf) -> JsonAnswer:
     """Also one in quarantine, with the reason."""
     stored = await services.index.get(key)
     if stored is None:
         raise _unknown(key)
-    return stored_record(stored)
+    return JsonAnswer(stored_record(stored))
 
 
 @router.put(
     "/v1/tools/{namespace}/{name:path}",
     summary="Register a tool under this name",
-    openapi_extra=json_request(
-        _TOOL_SCHEMA, {"one tool": {name: value for name, value in TOOL_EXAMPLE.items() if name != "namespace"}}
-    ),
+    openapi_extra={**_TOOL_PATH, **json_request(_TOOL_SCHEMA, {"one tool": _UNNAMED_EXAMPLE})},
 )
 async def put_tool(body: JsonBody, key: ToolKeyOf, services: ServicesOf, caller: CallerOf) -> Response:
     """Adds or replaces it; the name may be left out of the body, and may not differ from the path's."""
@@ -134,11 +142,12 @@ async def put_tool(body: JsonBody, key: ToolKeyOf, services: ServicesOf, caller:
     return await _register_one(definition, services)
 
 
-@router.delete("/v1/tools/{namespace}/{name:path}", summary="Delete a tool", status_code=204)
-async def delete_tool(key: ToolKeyOf, services: ServicesOf) -> None:
+@router.delete("/v1/tools/{namespace}/{name:path}", summary="Delete a tool", openapi_extra=_TOOL_PATH, status_code=204)
+async def delete_tool(key: ToolKeyOf, services: ServicesOf) -> Response:
     """No search finds it any more."""
     if not await services.registry.delete([key]):
         raise _unknown(key)
+    return Response(status_code=204)
 
 
 def _unknown(key: ToolKey) -> ProblemError:
@@ -146,12 +155,12 @@ def _unknown(key: ToolKey) -> ProblemError:
 
 
 @router.get("/v1/namespaces", summary="Namespaces and how many tools each holds")
-async def namespaces(services: ServicesOf, caller: CallerOf) -> dict[str, Any]:
+async def namespaces(services: ServicesOf, caller: CallerOf) -> JsonAnswer:
     """Active tools only."""
-    return {"namespaces": await services.index.namespaces(scope_of(caller))}
+    return JsonAnswer({"namespaces": await services.index.namespaces(scope_of(caller))})
 
 
 @router.get("/v1/stats", summary="What the catalog holds and what that costs")
-async def stats(services: ServicesOf) -> dict[str, Any]:
+async def stats(services: ServicesOf) -> JsonAnswer:
     """Counts, encoder, store and memory by part."""
-    return asdict(await services.index.stats())
+    return JsonAnswer(asdict(await services.index.stats()))
