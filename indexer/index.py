@@ -1,4 +1,4 @@
-"""Where the pieces meet: the `ToolIndex` Protocol and its implementation over a store and a numpy replica."""
+"""The `ToolIndex` Protocol: the catalog as everything above it sees it. `vector_index` implements it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
@@ -105,10 +105,8 @@ class EdgeToolStore:
             with contextlib.suppress(_DamagedStoreError):
                 self._guard(lambda: edge.EdgeShard.load(str(shard_path)).close())
             shutil.rmtree(shard_path)
-        try:
+        with _makeable(self._path):
             shard_path.mkdir(parents=True)
-        except OSError as error:
-            raise StoreError(f"Cannot make the store at {self._path}: {error.strerror}.") from error
         shard = self._guard(lambda: edge.EdgeShard.create(str(shard_path), self._config()))
         fields: dict[str, Any] = {
             "revision": edge.IntegerIndexParams(lookup=False, range=True),
@@ -119,7 +117,8 @@ class EdgeToolStore:
             shard.update(edge.UpdateOperation.create_field_index(name, schema))
         shard.flush()
         description = {"format": _FORMAT, "dimensions": self._dimensions, "store_id": self.store_id}
-        _write(self._path / _DESCRIPTION, description)
+        with _makeable(self._path):
+            _write(self._path / _DESCRIPTION, description)
         return shard
 
     def _load(self) -> "qdrant_edge.EdgeShard":
@@ -143,7 +142,8 @@ class EdgeToolStore:
             ) from error
 
     def _note_owner(self) -> None:
-        _write(self._path / _OWNER, {"pid": os.getpid(), "command": " ".join(sys.argv)[:200]})
+        with contextlib.suppress(OSError):  # a courtesy to whoever finds the store locked
+            _write(self._path / _OWNER, {"pid": os.getpid(), "command": " ".join(sys.argv)[:200]})
 
     @property
     def _open_shard(self) -> "qdrant_edge.EdgeShard":
@@ -213,8 +213,17 @@ class EdgeToolStore:
         if self._shard is None:
             return
         shard, self._shard = self._shard, None
-        (self._path / _OWNER).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (self._path / _OWNER).unlink()
         self._guard(shard.close)
+
+
+@contextlib.contextmanager
+def _makeable(path: Path) -> Generator[None, None, None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"Cannot make the store at {path}: {error.strerror}.") from error
 
 
 def _uuid(point_id: object) -> UUID:
