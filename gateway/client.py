@@ -2,15 +2,17 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 from uuid import uuid4
 
 from gateway.advisors.chain import Advisor, CallAdvisorChain
 from gateway.advisors.chat_model import ChatModelCallAdvisor, close_stream
+from gateway.advisors.structured_output import StructuredOutputValidationAdvisor
 from gateway.advisors.tool_calling import ToolCallingAdvisor
 from gateway.chat.exchange import RUN_ID, ChatClientRequest, ChatClientResponse, RunEvent
 from gateway.chat.messages import Message, UserMessage
 from gateway.chat.prompt import ChatOptions, Prompt
+from gateway.chat.structured import STRUCTURED_OUTPUT, StructuredOutput
 from gateway.models.base import ChatModel
 from gateway.tools.callback import ToolCallback
 from gateway.tools.context import ToolContext
@@ -20,8 +22,17 @@ from gateway.tools.options import TOOL_OPTIONS, ToolCallingChatOptions, tool_opt
 Asked: TypeAlias = str | Sequence[Message] | Prompt | ChatClientRequest
 """What a client can be asked: a question, a conversation, a prompt, or a whole request."""
 
+T = TypeVar("T")
+
 Tool: TypeAlias = ToolCallback | Callable[..., Any]
 """A tool, or a typed function that becomes one."""
+
+
+class ResponseEntity(NamedTuple, Generic[T]):
+    """A structured answer, and the response it was read from."""
+
+    value: T
+    response: ChatClientResponse
 
 
 class ChatClient:
@@ -62,6 +73,54 @@ class ChatClient:
                 yield event
         finally:
             await close_stream(events)
+
+    async def entity(
+        self,
+        asked: Asked,
+        wanted: type[T],
+        *,
+        validate_schema: bool = True,
+        use_provider_structured_output: bool = False,
+        tools: Iterable[Tool] = (),
+        context: ToolContext | None = None,
+    ) -> T:
+        """The answer as a value of a pydantic model, or of any type pydantic can check.
+
+        `validate_schema` has the model mend an answer that does not fit; `use_provider_structured_output` asks by
+        `response_format` instead of in words. Raises: StructuredOutputError, GatewayError.
+        """
+        entity = await self.response_entity(
+            asked,
+            wanted,
+            validate_schema=validate_schema,
+            use_provider_structured_output=use_provider_structured_output,
+            tools=tools,
+            context=context,
+        )
+        return entity.value
+
+    async def response_entity(
+        self,
+        asked: Asked,
+        wanted: type[T],
+        *,
+        validate_schema: bool = True,
+        use_provider_structured_output: bool = False,
+        tools: Iterable[Tool] = (),
+        context: ToolContext | None = None,
+    ) -> "ResponseEntity[T]":
+        """As `entity`, with the response it was read from. Raises: StructuredOutputError, GatewayError."""
+        output = StructuredOutput(wanted)
+        request = self._request(asked, tools, context)
+        ask = output.asked_of_provider if use_provider_structured_output else output.asked_in_words
+        request = replace(request, prompt=ask(request.prompt))
+        chain = self._chain
+        if validate_schema:
+            request = request.with_context(**{STRUCTURED_OUTPUT: output})
+            if not any(isinstance(one, StructuredOutputValidationAdvisor) for one in chain.advisors):
+                chain = CallAdvisorChain.of(*chain.advisors, StructuredOutputValidationAdvisor())
+        response = await chain.next_call(request)
+        return ResponseEntity(output.read(response.text), response)
 
     def _request(self, asked: Asked, tools: Iterable[Tool], context: ToolContext | None) -> ChatClientRequest:
         request = asked if isinstance(asked, ChatClientRequest) else ChatClientRequest(prompt=self._prompt(asked))

@@ -1,8 +1,17 @@
 """From what a tool returns to what the model reads."""
 
-from typing import Protocol
+import base64
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
 
 from gateway.chat.messages import Content
+
+_EMAIL: Final = re.compile(r"([A-Za-z0-9])[A-Za-z0-9._%+-]*@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)")
 
 
 class ToolCallResultConverter(Protocol):
@@ -13,6 +22,14 @@ class ToolCallResultConverter(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture that a tool returns; models that can see are shown it."""
+
+    data: bytes
+    media_type: str = "image/png"
+
+
 class JsonResultConverter:
     """Text as it is, anything else as compact JSON; "Done" where nothing was to be returned, "null" where None was."""
 
@@ -21,7 +38,67 @@ class JsonResultConverter:
             return "Done" if returns_nothing else "null"
         if isinstance(result, str):
             return result
+        if isinstance(result, Image):
+            return (image_part(result),)
         # Knows dataclasses, pydantic models, dates and the like; imported late, for start-up does not need it.
         from pydantic_core import to_json
 
         return to_json(result, fallback=str).decode()
+
+
+class CsvResultConverter:
+    """Rows as CSV with a header, which costs a model far fewer tokens than JSON; anything but rows as JSON."""
+
+    def convert(self, result: object, *, returns_nothing: bool) -> Content:
+        text = JsonResultConverter().convert(result, returns_nothing=returns_nothing)
+        if isinstance(result, str) or not isinstance(text, str):
+            return text
+        rows = _rows(json.loads(text)) if result is not None else None
+        if not rows:
+            return text
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        written = io.StringIO()
+        writer = csv.DictWriter(written, columns, lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({name: _cell(value) for name, value in row.items()})
+        return written.getvalue().rstrip("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class EmailMaskingConverter:
+    """Hides e-mail addresses but for their first letter and their domain, whatever another converter makes of them."""
+
+    inner: ToolCallResultConverter
+
+    def convert(self, result: object, *, returns_nothing: bool) -> Content:
+        content = self.inner.convert(result, returns_nothing=returns_nothing)
+        if isinstance(content, str):
+            return masked(content)
+        return tuple({**part, "text": masked(part["text"])} if "text" in part else part for part in content)
+
+
+def masked(text: str) -> str:
+    """The text with `kim.lee@example.org` as `k***@example.org`."""
+    return _EMAIL.sub(r"\1***@\2", text)
+
+
+def image_part(image: Image) -> Mapping[str, Any]:
+    """A content part in OpenAI's shape, the picture within it."""
+    encoded = base64.b64encode(image.data).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{encoded}"}}
+
+
+def _rows(value: object) -> list[dict[str, object]] | None:
+    if not isinstance(value, list):
+        return None
+    entries = cast("list[object]", value)
+    return (
+        [cast("dict[str, object]", entry) for entry in entries]
+        if all(isinstance(entry, dict) for entry in entries)
+        else None
+    )
+
+
+def _cell(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
