@@ -5,22 +5,18 @@ command line needs none of them, and the server's first search only two.
 """
 
 import asyncio
-import contextlib
-import logging
+import gc
 import os
 import secrets
-import socket
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gateway.errors import ConfigurationError
 from gateway.home import ServerRecord, remove_server_record, write_server_record
+from gateway.listening import bound_socket, check_listening, is_loopback, url_of
 from gateway.registry.registry import ToolRegistry
 from gateway.registry.remembered_sources import remembered_sources
 from gateway.services import Services
@@ -28,14 +24,14 @@ from gateway.settings import GatewaySettings
 from indexer import IndexerSettings, ToolIndex, arguments_problem, open_index
 
 if TYPE_CHECKING:
+    import socket
+
     from fastapi import FastAPI
     from mcp.server import Server
 
     from gateway.chat.tokens import TokenCounter
     from gateway.client import ChatClient
     from gateway.models.base import ChatModel
-
-logger = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -161,93 +157,81 @@ def make_mcp_server(services: Services) -> "Server[Any]":
 
 def installed_version() -> str:
     """The version of the installed distribution; empty when run from a bare checkout."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("toolscout")
     except PackageNotFoundError:
         return ""
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address to listen on reaches this machine only."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def check_listening(settings: GatewaySettings) -> None:
-    """Raises: ConfigurationError if anyone on the network could use the gateway without a key."""
-    if settings.api_key is None and not is_loopback(settings.host):
-        raise ConfigurationError(
-            f"refusing to listen on {settings.host} without a key: anyone who reaches it could use and change the "
-            "catalog. Set TOOLSCOUT_API_KEY to a long random value (`openssl rand -hex 32`), or listen on 127.0.0.1"
-        )
-
-
 def run_server(
-    gateway: GatewaySettings, indexer: IndexerSettings, *, on_ready: Callable[[str], None] | None = None
+    gateway: GatewaySettings, indexer: IndexerSettings, *, on_ready: Callable[[str], object] | None = None
 ) -> None:
     """Serve until interrupted; `on_ready` hears the URL once requests are answered.
 
     Raises: ConfigurationError, StoreLockedError, StoreError.
     """
     check_listening(gateway)
-    with contextlib.closing(_bound_socket(gateway)) as listener, contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(gateway, indexer, listener, on_ready))
+    with (
+        closing(bound_socket(gateway.host, gateway.port)) as listener,
+        _without_garbage_collection() as resume_collection,
+        suppress(KeyboardInterrupt),
+    ):
+
+        def ready(url: str) -> None:
+            resume_collection()
+            if on_ready is not None:
+                on_ready(url)
+
+        asyncio.run(_serve(gateway, indexer, listener, ready))
+
+
+@contextmanager
+def _without_garbage_collection() -> Generator[Callable[[], None]]:
+    """Collects nothing until the yielded function is called, or the block ends.
+
+    What a start makes stays: looking through it again and again takes a sixth of the start, and would hold up
+    requests later, so it is also left out of every collection to come.
+    """
+
+    def resume() -> None:
+        gc.freeze()
+        gc.enable()
+
+    gc.disable()
+    try:
+        yield resume
+    finally:
+        gc.enable()
 
 
 async def _serve(
-    gateway: GatewaySettings,
-    indexer: IndexerSettings,
-    listener: socket.socket,
-    on_ready: Callable[[str], None] | None,
+    gateway: GatewaySettings, indexer: IndexerSettings, listener: "socket.socket", on_ready: Callable[[str], None]
 ) -> None:
-    async with open_services(gateway, indexer) as services:
-        import uvicorn
+    opening = asyncio.create_task(open_index(indexer))
+    # Lets the catalog begin to load in its thread, which mostly reads and copies, while this one imports fastapi.
+    await asyncio.sleep(0)
+    import uvicorn
 
-        record = ServerRecord(
-            url=_url(gateway.host, listener.getsockname()[1]),
-            pid=os.getpid(),
-            started_at=time.time(),
-            token=secrets.token_urlsafe(32),
-        )
+    from gateway.api import chat as _  # noqa: F401  imports fastapi
+
+    services = make_services(await opening, gateway, home=indexer.home)
+    record = ServerRecord(
+        url=url_of(listener), pid=os.getpid(), started_at=time.time(), token=secrets.token_urlsafe(32)
+    )
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: "list[socket.socket] | None" = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                write_server_record(indexer.home, record)
+                on_ready(record.url)
+
+    try:
         app = build_app(services, operator_token=record.token)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=5)
-
-        class Server(uvicorn.Server):
-            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-                await super().startup(sockets)
-                if self.started:
-                    write_server_record(indexer.home, record)
-                    if on_ready is not None:
-                        on_ready(record.url)
-
-        try:
-            await Server(config).serve(sockets=[listener])
-        finally:
-            remove_server_record(indexer.home, pid=record.pid)
-
-
-def _url(host: str, port: int) -> str:
-    """Where this machine reaches the server; one that listens everywhere is reached over loopback."""
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
-    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
-
-
-def _bound_socket(settings: GatewaySettings) -> socket.socket:
-    """Raises: ConfigurationError if the address cannot be had; before anything slow has been done."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((settings.host, settings.port))
-        listener.listen(128)
-    except OSError as error:
-        listener.close()
-        raise ConfigurationError(
-            f"cannot listen on {settings.host}:{settings.port} ({error.strerror or error}); "
-            "set TOOLSCOUT_PORT or --port to a free port, or stop what uses it"
-        ) from error
-    return listener
+        await Server(config).serve(sockets=[listener])
+    finally:
+        remove_server_record(indexer.home, pid=record.pid)
+        await services.aclose()

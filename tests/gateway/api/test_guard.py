@@ -5,8 +5,9 @@ import logging
 import httpx
 import pytest
 
-from gateway.app import build_app, check_listening, is_loopback
+from gateway.app import build_app
 from gateway.errors import ConfigurationError
+from gateway.listening import check_listening, is_loopback
 from gateway.settings import GatewaySettings
 from tests.gateway.serving import http_client, services_of
 

@@ -1,0 +1,53 @@
+"""Where a server may listen, and the socket for it."""
+
+import socket
+from ipaddress import ip_address
+from typing import Final, cast
+
+from gateway.errors import ConfigurationError
+from gateway.settings import GatewaySettings
+
+_EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address to listen on reaches this machine only."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_listening(settings: GatewaySettings) -> None:
+    """Raises: ConfigurationError if anyone on the network could use the gateway without a key."""
+    if settings.api_key is None and not is_loopback(settings.host):
+        raise ConfigurationError(
+            f"refusing to listen on {settings.host} without a key: anyone who reaches it could use and change the "
+            "catalog. Set TOOLSCOUT_API_KEY to a long random value (`openssl rand -hex 32`), or listen on 127.0.0.1"
+        )
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes any that is free. Raises: ConfigurationError that says what to set."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError(
+            f"cannot listen on {host}:{port} ({error.strerror or error}); set TOOLSCOUT_HOST and TOOLSCOUT_PORT "
+            "(or --host and --port) to an address of this machine and a free port, or stop what uses it"
+        ) from error
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """Where this machine reaches a listening socket."""
+    host, port = cast("tuple[str, int]", listener.getsockname()[:2])
+    name: str = _EVERYWHERE.get(host, host)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
