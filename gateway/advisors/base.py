@@ -1,7 +1,7 @@
 """An advisor that only looks at, or changes, what goes in and what comes out."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from gateway.advisors.chain import CallAdvisorChain
 from gateway.advisors.chat_model import close_stream
@@ -9,7 +9,6 @@ from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunEven
 from gateway.chat.memory import Turn
 
 
-@runtime_checkable
 class HistoryAdvisor(Protocol):
     """An advisor that remembers; found inside the loop, it takes the place of the loop's own history."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import anyio
 
@@ -125,7 +125,8 @@ class ToolCallingAdvisor:
     async def _run(
         self, request: ChatClientRequest, inner: CallAdvisorChain, call_model: ModelCall
     ) -> AsyncGenerator[RunEvent]:
-        memories = [one for one in inner.advisors[inner.position :] if isinstance(one, HistoryAdvisor)]
+        inside = inner.advisors[inner.position :]
+        memories = [cast("HistoryAdvisor", one) for one in inside if hasattr(one, "earlier_turns")]
         for memory in memories:
             request = request.with_context(**{EARLIER_TURNS: await memory.earlier_turns(request)})
         run = await self.initialize_loop(request)
