@@ -32,6 +32,7 @@ from indexer.index import IndexStats, ToolIndex
 from indexer.lexical import LexicalIndex
 from indexer.matrix import VectorMatrix
 from indexer.opening import open_index
+from indexer.ranking import name_candidates
 from indexer.search import (
     RegistrationReport,
     RejectedTool,
@@ -65,6 +66,7 @@ __all__ = [
     "document_of",
     "embed_tools",
     "make_embedder",
+    "name_candidates",
     "search_rows",
     "short_text",
     "InvalidToolError",

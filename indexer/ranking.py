@@ -26,6 +26,8 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=\S)|(?<=[�
 _UNSPACED_LETTERS: Final = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]")
 _WORDS: Final = re.compile(r"[^\W_]+")
 _ABBREVIATION: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|mr|mrs|ms|dr|no|st|approx)|\b[A-Za-z])\.$", re.IGNORECASE)
+_SEPARATOR: Final = re.compile(r"[_.\-/:]")
+_INNER_CAPITAL: Final = re.compile(r"[a-z][A-Z]")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9][\w.\-/:]*[A-Za-z0-9]", re.ASCII)
 
 
@@ -85,10 +87,14 @@ def canonical_name(name: str) -> str:
 
 
 def name_candidates(query: str) -> tuple[str, ...]:
-    """What in a query may be the exact name of a tool: the whole of it, then words written as identifiers are."""
+    """What in a query may be the exact name of a tool: the whole of it, then words written as identifiers are.
+
+    Words in capitals are left out: on development queries a tool named `api` or `create` was never what `API` or
+    `CREATE` meant, while identifiers with a separator or a capital inside named the needed tool nine times in ten.
+    """
     whole = query.strip().strip("`\"'")
     words = (word.group() for word in _IDENTIFIER.finditer(query))
-    written = (word for word in words if any(mark in word for mark in "_.-/:") or word[1:] != word[1:].lower())
+    written = (word for word in words if _SEPARATOR.search(word) or _INNER_CAPITAL.search(word))
     return tuple(dict.fromkeys(name for name in (whole, *written) if name))
 
 

@@ -3,6 +3,7 @@
 Each set is indexed and searched through the functions that the product searches with; nothing is tuned here.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from indexer import (
     document_of,
     embed_tools,
     make_embedder,
+    name_candidates,
     search_rows,
 )
 
@@ -75,12 +77,16 @@ class CatalogUnderTest:
         matrix.append(embed_tools(embedder, documents))
         self._embedder = embedder
         self._lexical, self._matrix = lexical.snapshot(), matrix.snapshot()
+        self._named: defaultdict[str, list[int]] = defaultdict(list)
+        for row, tool in enumerate(tools):
+            self._named[tool.name.casefold()].append(row)
 
     def rank(self, query: str, k: int) -> list[int]:
-        """Rows of the k best tools, best first."""
+        """Rows of the k best tools, best first; exact names before all others."""
         found = search_rows(query, self._embedder, matrix=self._matrix, lexical=self._lexical, k=k)
-        rows: list[int] = found.rows.tolist()
-        return rows
+        ranked: list[int] = found.rows.tolist()
+        exact = [row for name in name_candidates(query) for row in self._named.get(name.casefold(), ())]
+        return list(dict.fromkeys((*exact, *ranked)))[:k]
 
 
 def run_quality(

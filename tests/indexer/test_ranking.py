@@ -100,7 +100,7 @@ def test_the_whole_query_and_identifiers_inside_it_may_be_names() -> None:
     assert name_candidates("semgrep scan") == ("semgrep scan",)
     assert name_candidates(" `get_weather` ") == ("get_weather",)
     assert name_candidates("run semgrep_scan with createUser on main.cpp, OK?")[1:] == (
-        "semgrep_scan", "createUser", "main.cpp", "OK",
+        "semgrep_scan", "createUser", "main.cpp",
     )  # fmt: skip
     assert name_candidates("  ") == ()
 
