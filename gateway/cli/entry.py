@@ -3,6 +3,7 @@
 Every command imports its work when it runs: `toolscout search` must answer before a web framework has been imported.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -34,6 +35,8 @@ ToolName = Annotated[str, typer.Argument(help="NAMESPACE/NAME, the model-facing 
 
 def main() -> None:
     """Run the command line of this process."""
+    # Read once, when numpy is imported: threads of its own cost a single search more than they give it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     run_or_exit(app)
 
 
