@@ -8,6 +8,8 @@ import asyncio
 import gc
 import os
 import secrets
+import signal
+import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
@@ -206,6 +208,23 @@ def _without_garbage_collection() -> Generator[Callable[[], None]]:
         gc.enable()
 
 
+@contextmanager
+def _on_signals(handle: Callable[[int, None], None]) -> Generator[None]:
+    """Hand interrupts and requests to terminate to a function; in the main thread, where alone they arrive."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    caught = (signal.SIGINT, signal.SIGTERM)
+    for number in caught:
+        loop.add_signal_handler(number, handle, number, None)
+    try:
+        yield
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)
+
+
 async def _serve(
     gateway: GatewaySettings, indexer: IndexerSettings, listener: "socket.socket", on_ready: Callable[[str], None]
 ) -> None:
@@ -227,6 +246,12 @@ async def _serve(
             if self.started:
                 write_server_record(indexer.home, record)
                 on_ready(record.url)
+
+        @contextmanager
+        def capture_signals(self) -> Generator[None]:
+            # uvicorn's own raises the signal again when it is done, and the catalog would not be closed any more.
+            with _on_signals(self.handle_exit):
+                yield
 
     try:
         app = build_app(services, operator_token=record.token)

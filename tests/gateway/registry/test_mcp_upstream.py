@@ -17,31 +17,7 @@ from gateway.registry.mcp_connect import connector
 from gateway.registry.mcp_upstream import McpSession, SupervisedMcpConnection
 from gateway.tools.mcp_callback import result_text
 
-# Written without the SDK, which takes a second to import: this server is started three times.
-SERVER = """
-import json, os, sys
-
-TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("pid", "die", "wait")]
-SERVER = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "m", "version": "1"}}
-ANSWERS = {"initialize": SERVER, "tools/list": {"tools": TOOLS}}
-
-for line in sys.stdin:
-    request = json.loads(line)
-    if "id" not in request:
-        continue
-    answer = {"jsonrpc": "2.0", "id": request["id"]}
-    if request["method"] in ANSWERS:
-        answer["result"] = ANSWERS[request["method"]]
-    elif request["method"] != "tools/call":
-        answer["error"] = {"code": -32601, "message": "unknown method"}
-    elif request["params"]["name"] == "die":
-        os._exit(3)
-    elif request["params"]["name"] == "wait":
-        continue
-    else:
-        answer["result"] = {"content": [{"type": "text", "text": str(os.getpid())}]}
-    print(json.dumps(answer), flush=True)
-"""
+SERVER = Path(__file__).parents[1] / "mortal_mcp_server.py"
 
 
 def text_result(text: str) -> CallToolResult:
@@ -175,10 +151,8 @@ async def test_closing_ends_calls_and_leaves_no_task_behind() -> None:
     assert asyncio.all_tasks() == before
 
 
-async def test_a_real_server_that_is_killed_in_mid_call_is_started_again(tmp_path: Path) -> None:
-    script = tmp_path / "mortal.py"
-    script.write_text(SERVER)
-    connection = SupervisedMcpConnection("mortal", connector(f"mcp:{sys.executable} {script}"))
+async def test_a_real_server_that_is_killed_in_mid_call_is_started_again() -> None:
+    connection = SupervisedMcpConnection("mortal", connector(f"mcp:{sys.executable} {SERVER}"))
     try:
         with anyio.fail_after(60):
             first = result_text(await connection.call_tool("pid", {}))
