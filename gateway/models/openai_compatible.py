@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final, cast
 
+import anyio
 import httpx
 
 from gateway.chat.exchange import ChatResponse, ModelEvent, RoundFinished, TextDelta
@@ -17,6 +18,7 @@ from gateway.models.wire import prompt_to_wire, response_from_wire
 from gateway.models.wire_stream import ChunkAssembler
 
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0
+_DRAIN_SECONDS: Final = 0.5
 _MAX_ERROR_BYTES: Final = 256 * 1024
 
 
@@ -58,15 +60,18 @@ class OpenAICompatibleChatModel:
                 return
             assembler = ChunkAssembler()
             done = False
-            async for data in event_data(response.aiter_bytes()):
-                if data == DONE:
-                    done = True
-                    break
-                chunk = _json(data.encode())
-                if not isinstance(chunk, dict):
-                    raise ModelError(f"the model's stream holds a chunk that is not an object: {data[:200]}")
-                for delta in assembler.feed(cast("dict[str, Any]", chunk)):
-                    yield delta
+            async with aclosing(event_data(response.aiter_bytes())) as events:
+                async for data in events:
+                    if data == DONE:
+                        done = True
+                        break
+                    for delta in assembler.feed(_chunk(data)):
+                        yield delta
+                if done:
+                    # Read to its very end, a response gives its connection back instead of closing it.
+                    with anyio.move_on_after(_DRAIN_SECONDS):
+                        async for _ in events:
+                            pass
             yield RoundFinished(response=assembler.finish(done=done))
 
     async def aclose(self) -> None:
@@ -110,6 +115,13 @@ async def _error_body(response: httpx.Response) -> bytes:
         if len(body) >= _MAX_ERROR_BYTES:
             break
     return body[:_MAX_ERROR_BYTES]
+
+
+def _chunk(data: str) -> dict[str, Any]:
+    chunk = _json(data.encode())
+    if not isinstance(chunk, dict):
+        raise ModelError(f"the model's stream holds a chunk that is not an object: {data[:200]}")
+    return cast("dict[str, Any]", chunk)
 
 
 def _json(body: bytes) -> object:

@@ -1,13 +1,13 @@
 """Server-sent events: bytes in, the data of each event out."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Final
 
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 
 
-async def event_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+async def event_data(chunks: AsyncIterator[bytes]) -> AsyncGenerator[str]:
     """The data of each complete event; comments and other fields are skipped, a cut last event is dropped.
 
     Only CR and LF end a line: JSON may hold U+2028 and the like as they are.

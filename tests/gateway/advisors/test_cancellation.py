@@ -1,0 +1,148 @@
+"""A run that is cancelled anywhere leaves nothing behind; many runs at once leave each other alone."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import httpx
+
+from gateway.advisors.logger import SimpleLoggerAdvisor
+from gateway.advisors.memory import MessageChatMemoryAdvisor
+from gateway.advisors.metrics import CountingSink, ToolLoopMetricsAdvisor
+from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
+from gateway.chat.memory import InMemoryChatMemory
+from gateway.client import ChatClient
+from gateway.models.openai_compatible import OpenAICompatibleChatModel
+from gateway.models.planner import Planner
+from gateway.models.scripted import ScriptedChatModel
+from gateway.tools.client_tool import ClientToolFactory, definitions_of
+from gateway.tools.context import ToolContext
+from gateway.tools.function import tool
+from tests.gateway.catalog import catalog
+
+KIM = ToolContext(conversation_id="c")
+
+
+class Upstream:
+    """An endpoint that asks for a tool twice and then answers, one byte-chunk at a time; counts what is open."""
+
+    def __init__(self, tool_name: str) -> None:
+        self.open = 0
+        self._tool_name = tool_name
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        rounds = sum(message["role"] == "tool" for message in json.loads(request.content)["messages"])
+        function = {"name": self._tool_name, "arguments": json.dumps({"number": rounds})}
+        call = {"index": 0, "id": f"c{rounds}", "type": "function", "function": function}
+        delta: dict[str, Any] = {"tool_calls": [call]} if rounds < 2 else {"content": "done"}
+        chunks: list[dict[str, Any]] = [
+            {"delta": delta},
+            {"delta": {}, "finish_reason": "tool_calls" if rounds < 2 else "stop"},
+        ]
+        lines = [f"data: {json.dumps({'choices': [{'index': 0, **chunk}]})}\n\n" for chunk in chunks]
+        return httpx.Response(
+            200, stream=_Body(self, [*lines, "data: [DONE]\n\n"]), headers={"content-type": "text/event-stream"}
+        )
+
+
+class _Body(httpx.AsyncByteStream):
+    def __init__(self, upstream: Upstream, chunks: list[str]) -> None:
+        self._upstream = upstream
+        self._chunks = chunks
+        upstream.open += 1
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in self._chunks:
+            await anyio.lowlevel.checkpoint()
+            yield chunk.encode()
+
+    async def aclose(self) -> None:
+        self._upstream.open -= 1
+
+
+async def test_cancelling_at_any_step_leaves_no_task_no_tool_and_no_connection() -> None:
+    running = 0
+
+    @tool
+    async def work(number: int) -> str:
+        nonlocal running
+        running += 1
+        try:
+            await anyio.lowlevel.checkpoint()
+        finally:
+            running -= 1
+        return f"worked {number}"
+
+    upstream = Upstream("work")
+    async with httpx.AsyncClient(transport=httpx.MockTransport(upstream)) as http:
+        client = ChatClient(
+            OpenAICompatibleChatModel("http://up/v1", client=http),
+            advisors=[
+                ToolSearchToolCallingAdvisor(await catalog()),
+                MessageChatMemoryAdvisor(InMemoryChatMemory()),
+                SimpleLoggerAdvisor(),
+            ],
+            tools=[work],
+        )
+
+        async def run() -> str:
+            text = ""
+            async for event in client.stream("go", context=KIM):
+                text = type(event).__name__
+            return text
+
+        others = asyncio.all_tasks()
+        steps, finished = 0, False
+        task = asyncio.create_task(run())
+        with anyio.fail_after(60):
+            while not finished:
+                task = asyncio.create_task(run()) if steps else task
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                finished = task.done()
+                task.cancel()
+                await asyncio.wait({task})
+                for _ in range(5):  # httpx leaves its inner generators to the event loop to close
+                    await asyncio.sleep(0)
+                assert (running, upstream.open) == (0, 0)
+                assert asyncio.all_tasks() == others
+                assert finished or task.cancelled()
+                steps += 1
+        assert task.result() == "RunFinished"
+        assert steps > 10
+
+
+@tool
+def echo(word: str, context: ToolContext) -> str:
+    """Echo a word back."""
+    return f"{context.principal} said {word}"
+
+
+async def test_two_hundred_runs_through_one_client_do_not_cross() -> None:
+    memory, sink = InMemoryChatMemory(), CountingSink()
+    client = ChatClient(
+        ScriptedChatModel(policy=Planner()),
+        advisors=[
+            ToolSearchToolCallingAdvisor(await catalog(definitions_of([echo])), ClientToolFactory([echo])),
+            MessageChatMemoryAdvisor(memory),
+            ToolLoopMetricsAdvisor(sink),
+            SimpleLoggerAdvisor(),
+        ],
+    )
+    answers: dict[int, str] = {}
+
+    async def ask(number: int) -> None:
+        context = ToolContext(principal=f"user-{number}", conversation_id="same for all")
+        answers[number] = (await client.call(f'Please echo the word "w{number}" back', context=context)).text
+
+    with anyio.fail_after(120):
+        async with anyio.create_task_group() as group:
+            for number in range(200):
+                group.start_soon(ask, number)
+    assert all(f"user-{number} said w{number}" in answers[number] for number in range(200))
+    assert sink.count("agent.tool.loop.iterations") == 600
+    for number in range(200):
+        (turn,) = await memory.turns(json.dumps(["default", f"user-{number}", "same for all"]))
+        assert f"w{number}" in str(turn.messages[0]) and f"w{number}" in str(turn.messages[1])
