@@ -1,8 +1,8 @@
 """Streamed answers in OpenAI's chat-completions chunks: put together, and taken apart."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
 
 from gateway.chat.exchange import (
     ChatClientResponse,
@@ -14,7 +14,7 @@ from gateway.chat.exchange import (
     TextDelta,
     Usage,
 )
-from gateway.chat.messages import AssistantMessage, ToolCall
+from gateway.chat.messages import AssistantMessage, ToolCall, text_of
 from gateway.errors import TruncatedStreamError
 from gateway.models.wire import REASONING_FIELDS, call_to_wire, error_from_wire, usage_from_wire, usage_to_wire
 
@@ -139,6 +139,24 @@ def _joined(known: object, value: object) -> object:
     return value
 
 
+_GAP: Final = "\n\n"
+"""Between the texts of two model messages that a client sees as one."""
+
+
+def shown_answer(run: ChatClientResponse) -> ChatResponse:
+    """A run's answer as a client that did not stream is to see it: what `ChunkWriter` would have shown, at once.
+
+    Text from rounds that ran here stands before the answer's own.
+    """
+    message = run.response.message
+    said = [one for one in run.context.get("new_messages", ()) if isinstance(one, AssistantMessage)]
+    hidden = [text for one in said[:-1] if (text := text_of(one.content))]
+    if not hidden or not isinstance(message.content, str):
+        return run.response
+    content = _GAP.join([*hidden, message.content] if message.content else hidden)
+    return replace(run.response, message=replace(message, content=content))
+
+
 class ChunkWriter:
     """Turns the events of one run into the chunks that a client of the chat route reads.
 
@@ -158,7 +176,7 @@ class ChunkWriter:
             case TextDelta(text=text):
                 if self._gap_due:
                     self._gap_due = False
-                    text = "\n\n" + text  # the text of a hidden round and the next one's would run into each other
+                    text = _GAP + text  # the text of a hidden round and the next one's would run into each other
                 self._text_shown = True
                 yield self._delta({"content": text})
             case ReasoningDelta(text=text):

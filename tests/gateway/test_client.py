@@ -16,10 +16,12 @@ from gateway import (
     ScriptedChatModel,
     ToolCallingChatOptions,
     ToolContext,
+    ToolSpec,
     UserMessage,
     tool,
 )
-from gateway.models.scripted import wish
+from gateway.models.scripted import Reply, wish, with_calls
+from gateway.models.wire_stream import ChunkAssembler, ChunkWriter, shown_answer
 from gateway.tools.options import TOOL_OPTIONS
 
 
@@ -107,3 +109,28 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout.strip() == "[] []"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        ["just this"],
+        [with_calls("Let me see.", wish("whoami")), "It is you."],
+        [with_calls("Let me see.", wish("whoami")), wish("whoami"), "It is you."],
+        [with_calls("Let me see.", wish("whoami")), ""],
+        [wish("whoami"), "It is you."],
+        [with_calls("Let me see.", wish("open_file"))],
+        [with_calls("One.", wish("whoami")), with_calls("Two.", wish("open_file"))],
+    ],
+)
+async def test_a_client_sees_the_same_answer_streamed_or_not(script: list[Reply]) -> None:
+    theirs = ToolSpec(name="open_file", description="", parameters={"type": "object"})
+    prompt = Prompt(messages=(UserMessage(content="who am I?"),), tools=(theirs,))
+    whole = shown_answer(await ChatClient(ScriptedChatModel(*script), tools=[whoami]).call(prompt))
+    writer, assembler = ChunkWriter(id="x", model="m", created=1), ChunkAssembler()
+    async for event in ChatClient(ScriptedChatModel(*script), tools=[whoami]).stream(prompt):
+        for chunk in writer.chunks(event):
+            list(assembler.feed(chunk))
+    streamed = assembler.finish(done=True)
+    assert streamed.message == whole.message
+    assert streamed.finish_reason == whole.finish_reason
