@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from mcp.server import Server
 
+    from gateway.chat.exchange import Usage
+    from gateway.chat.messages import AssistantMessage
+    from gateway.chat.prompt import Prompt
     from gateway.chat.tokens import TokenCounter
     from gateway.client import ChatClient
     from gateway.models.base import ChatModel
@@ -62,18 +65,19 @@ def make_services(
         index=index,
         registry=ToolRegistry(index, sources=sources),
         settings=gateway,
-        make_model=partial(_make_model, gateway) if model is None else lambda: model,
+        make_model=_make_model if model is None else lambda _: model,
         make_client=_make_client,
         make_counter=_make_counter,
     )
 
 
-def _make_model(settings: GatewaySettings) -> "ChatModel":
+def _make_model(services: Services) -> "ChatModel":
+    settings = services.settings
     if settings.upstream_url is None:
         from gateway.models.planner import Planner
         from gateway.models.scripted import ScriptedChatModel
 
-        return ScriptedChatModel(policy=Planner(fits=_fits))
+        return ScriptedChatModel(policy=Planner(fits=_fits), count_usage=partial(_usage, services.counter))
     from gateway.models.openai_compatible import OpenAICompatibleChatModel
 
     return OpenAICompatibleChatModel(
@@ -82,6 +86,13 @@ def _make_model(settings: GatewaySettings) -> "ChatModel":
         timeout_seconds=settings.upstream_timeout_seconds,
         default_model=settings.upstream_model,
     )
+
+
+def _usage(counter: "TokenCounter", prompt: "Prompt", message: "AssistantMessage") -> "Usage":
+    """What a provider would bill; the scripted model reports it as a real one does."""
+    from gateway.chat.exchange import Usage
+
+    return Usage(prompt_tokens=counter.count_prompt(prompt), completion_tokens=counter.count_message(message))
 
 
 def _fits(schema: Mapping[str, Any], value: object) -> bool:

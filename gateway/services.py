@@ -23,7 +23,7 @@ class Services:
         index: ToolIndex,
         registry: "ToolRegistry",
         settings: GatewaySettings,
-        make_model: "Callable[[], ChatModel]",
+        make_model: "Callable[[Services], ChatModel]",
         make_client: "Callable[[Services], ChatClient]",
         make_counter: "Callable[[], TokenCounter]",
     ) -> None:
@@ -37,7 +37,7 @@ class Services:
     @cached_property
     def model(self) -> "ChatModel":
         """The upstream model, or the scripted one that stands in where none is configured."""
-        return self._make_model()
+        return self._make_model(self)
 
     @cached_property
     def client(self) -> "ChatClient":

@@ -270,3 +270,17 @@ async def test_the_wrong_key_is_an_authentication_error(stage: Stage) -> None:
 async def test_models_are_listed(stage: Stage) -> None:
     models = await stage.client.models.list()
     assert [model.id for model in models.data] == ["default"]
+
+
+async def test_a_body_above_four_megabytes_has_openais_shape_too(stage: Stage) -> None:
+    messages: list[Any] = [{"role": "user", "content": "x" * 5_000_000}]
+    with pytest.raises(openai.APIStatusError, match="larger than 4 MiB") as caught:
+        await stage.client.chat.completions.create(model="m", messages=messages)
+    assert caught.value.status_code == 413
+
+
+async def test_a_client_that_brings_a_tool_of_the_search_tools_name_is_told_so(stage: Stage) -> None:
+    function = {"name": "search_tools", "description": "Mine.", "parameters": {"type": "object"}}
+    tools: list[Any] = [{"type": "function", "function": function}]
+    with pytest.raises(openai.BadRequestError, match="search_tools"):
+        await stage.client.chat.completions.create(model="m", messages=QUESTION, tools=tools)

@@ -1,0 +1,69 @@
+"""How the parts are put together, and what that does not import."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.app import make_services, open_services
+from gateway.models.openai_compatible import OpenAICompatibleChatModel
+from gateway.models.scripted import ScriptedChatModel
+from gateway.settings import GatewaySettings
+from indexer import IndexerSettings, StoreLockedError, ToolDefinition, ToolExecutor
+from tests.gateway.serving import memory_index, services_of
+
+HEAVY = ("fastapi", "starlette", "uvicorn", "mcp", "qdrant_client", "httpx", "pydantic", "tokenizers", "bpe_openai")
+
+SEARCH_ONCE = f"""
+import asyncio, sys
+from pathlib import Path
+from gateway.app import open_services
+from gateway.settings import GatewaySettings
+from indexer import IndexerSettings, ToolDefinition, ToolSearchRequest
+
+async def main():
+    async with open_services(GatewaySettings(), IndexerSettings(home=Path(sys.argv[1]), encoder="hashing")) as services:
+        await services.registry.register([ToolDefinition(name="refund_order", description="Refund an order.")])
+        found = await services.index.search(ToolSearchRequest(queries=("refund an order",)))
+        assert [tool.alias for tool in found.results] == ["refund_order"]
+
+asyncio.run(main())
+print(*(name for name in {HEAVY} if name in sys.modules))
+"""
+
+
+def test_a_search_imports_neither_a_web_framework_nor_a_protocol(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SEARCH_ONCE, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, [], "")
+
+
+async def test_an_embedded_catalog_has_one_owner_and_is_let_go_at_the_end(tmp_path: Path) -> None:
+    settings = IndexerSettings(home=tmp_path, encoder="hashing")
+    async with open_services(GatewaySettings(), settings):
+        with pytest.raises(StoreLockedError):
+            async with open_services(GatewaySettings(), settings):
+                pass
+    async with open_services(GatewaySettings(), settings) as services:
+        assert (await services.index.stats()).tools == 0
+
+
+async def test_without_an_upstream_a_scripted_model_finds_and_calls_a_tool_and_reports_its_tokens() -> None:
+    tool = ToolDefinition(
+        name="ListBuckets",
+        description="List the S3 buckets of the account.",
+        executor=ToolExecutor(kind="simulated"),
+    )
+    async with services_of(tool) as services:
+        assert isinstance(services.model, ScriptedChatModel)
+        run = await services.client.call("list the S3 buckets of the account")
+    assert '"simulated": true' in run.text
+    assert run.response.usage is not None
+    assert run.response.usage.prompt_tokens > 100
+
+
+async def test_an_upstream_is_the_model_where_one_is_configured() -> None:
+    services = make_services(memory_index(), GatewaySettings(upstream_url="http://127.0.0.1:1/v1"))
+    assert isinstance(services.model, OpenAICompatibleChatModel)
+    await services.aclose()
