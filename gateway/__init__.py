@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         StreamAdvisor,
     )
     from gateway.advisors.chat_model import ChatModelCallAdvisor
+    from gateway.advisors.first_offer import FirstOffer
     from gateway.advisors.logger import SimpleLoggerAdvisor
     from gateway.advisors.loop_limits import LoopLimits
     from gateway.advisors.loop_run import ToolLoopRun
@@ -89,6 +90,7 @@ _MODULES = {
         "StreamAdvisor",
     ),
     "gateway.advisors.chat_model": ("ChatModelCallAdvisor",),
+    "gateway.advisors.first_offer": ("FirstOffer",),
     "gateway.advisors.logger": ("SimpleLoggerAdvisor",),
     "gateway.advisors.loop_limits": ("LoopLimits",),
     "gateway.advisors.loop_run": ("ToolLoopRun",),
@@ -215,6 +217,7 @@ __all__ = [
     "CsvResultConverter",
     "DelegatingToolCallbackResolver",
     "EmailMaskingConverter",
+    "FirstOffer",
     "FunctionToolCallback",
     "GatewayError",
     "HIGHEST_PRECEDENCE",

@@ -15,6 +15,7 @@ from gateway.tools.context import ToolContext
 from gateway.tools.resolver import ToolCallbackFactory
 from gateway.tools.search_tool import (
     SEARCH_TOOL_NAME,
+    SEARCH_TOOL_SPEC,
     FoundTool,
     SearchQuery,
     SearchRecord,
@@ -55,6 +56,8 @@ class ToolSearchRun(ToolLoopRun):
     max_discovered: int
     discovered: dict[str, ToolKey] = field(default_factory=dict[str, ToolKey])
     """By the name that the model sees, in order of discovery; pinned tools too."""
+    preloaded: SearchRecord | None = None
+    """The search that the gateway made by itself for what the user said."""
     _searches: list[_Search] = field(default_factory=list[_Search])
     _merged: int = 0
 
@@ -64,7 +67,8 @@ class ToolSearchRun(ToolLoopRun):
 
     @property
     def searches(self) -> tuple[SearchRecord, ...]:
-        return tuple(search.record for search in self._searches)
+        made = (search.record for search in self._searches)
+        return tuple(made) if self.preloaded is None else (self.preloaded, *made)
 
     def visible_name(self, alias: str) -> str | None:
         """The name under which a catalog tool can be shown: another one where a tool outside the catalog has its own.
@@ -122,10 +126,7 @@ class BoundSearchTool:
 
     run: ToolSearchRun
     tool: ToolSearchTool
-
-    @property
-    def spec(self) -> ToolSpec:
-        return self.tool.spec
+    spec: ToolSpec = SEARCH_TOOL_SPEC
 
     @property
     def metadata(self) -> ToolMetadata:

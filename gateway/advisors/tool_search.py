@@ -7,12 +7,12 @@ from typing import Any, Final, cast
 from typing_extensions import override
 
 from gateway.advisors.chain import HIGHEST_PRECEDENCE
+from gateway.advisors.first_offer import FirstOffer, namespaces_to_name, rediscover, small_catalog
 from gateway.advisors.loop_limits import DEFAULT_MAX_ROUNDS, LoopLimits
 from gateway.advisors.loop_run import DISCOVERED, EARLIER_TURNS, ToolLoopRun
-from gateway.advisors.search_run import SEARCHES, BoundSearchTool, ToolSearchRun, catalog_name, names_in
+from gateway.advisors.search_run import SEARCHES, BoundSearchTool, ToolSearchRun
 from gateway.advisors.tool_calling import ToolCallingAdvisor
 from gateway.chat.exchange import ChatClientRequest, ChatClientResponse
-from gateway.chat.memory import Turn
 from gateway.chat.messages import AssistantMessage, Message, ToolCall, ToolResponseMessage
 from gateway.chat.prompt import Prompt
 from gateway.errors import InvalidRequestError
@@ -22,7 +22,7 @@ from gateway.tools.client_tool import ClientToolFactory
 from gateway.tools.manager import ToolCallingManager
 from gateway.tools.options import tool_options
 from gateway.tools.resolver import ToolCallbackFactory
-from gateway.tools.search_tool import SEARCH_TOOL_NAME, ToolSearchTool
+from gateway.tools.search_tool import SEARCH_TOOL_NAME, ToolSearchTool, search_tool_spec
 from indexer import ToolIndex, model_alias
 
 DEFAULT_MAX_DISCOVERED: Final = 40
@@ -44,6 +44,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         *,
         max_results: int = 5,
         max_discovered: int = DEFAULT_MAX_DISCOVERED,
+        first_offer: FirstOffer | None = None,
         manager: ToolCallingManager | None = None,
         callbacks: Iterable[ToolCallback] = (),
         max_rounds: int = DEFAULT_MAX_ROUNDS,
@@ -69,6 +70,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         self._factory = factory or ClientToolFactory()
         self._search_tool = ToolSearchTool(index, max_results=max_results)
         self._max_discovered = max_discovered
+        self._first_offer = first_offer or FirstOffer()
 
     @override
     async def initialize_loop(self, request: ChatClientRequest) -> ToolLoopRun:
@@ -88,8 +90,19 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             name = run.visible_name(model_alias(definition.key))
             if name is not None:
                 run.discover(name, definition, pinned=True)
-        run.offer([BoundSearchTool(run, self._search_tool)])
-        await self._rediscover(run)
+        offer = self._first_offer
+        if await small_catalog(run, self._index, offer):
+            return run
+        spec = search_tool_spec(await namespaces_to_name(run, self._index, offer))
+        run.offer([BoundSearchTool(run, self._search_tool, spec)])
+        await rediscover(
+            run,
+            self._index,
+            self._search_tool,
+            offer,
+            forced=_forced(run.tool_choice),
+            earlier=request.context.get(EARLIER_TURNS, ()),
+        )
         return run
 
     @override
@@ -111,21 +124,6 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
     def is_work(self, call: ToolCall) -> bool:
         """A search is not yet what the user asked for."""
         return call.name != SEARCH_TOOL_NAME
-
-    async def _rediscover(self, run: ToolSearchRun) -> None:
-        """Show again what the conversation has found before, if it is still in the caller's scope."""
-        turns: Sequence[Turn] = run.request.context.get(EARLIER_TURNS, ())
-        remembered = [name for turn in turns for name in (*turn.tools, *names_in(turn.messages))]
-        names = [*_forced(run.tool_choice), *remembered, *names_in(run.messages)]
-        own = {spec.name for spec in run.client_tools}
-        names = [name for name in dict.fromkeys(names) if name not in own and name not in run.callbacks]
-        if not names:
-            return
-        known = await self._index.resolve([catalog_name(name) for name in names], run.scope)
-        for name in names:
-            alias = catalog_name(name)
-            if alias in known and run.visible_name(alias) == name:
-                run.discover(name, known[alias])
 
 
 def _searching(run: ToolLoopRun) -> ToolSearchRun:

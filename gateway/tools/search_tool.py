@@ -4,7 +4,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from gateway.chat.json_text import encode_json
@@ -51,6 +51,14 @@ SEARCH_TOOL_SPEC: Final = ToolSpec(
         "additionalProperties": False,
     },
 )
+
+
+def search_tool_spec(namespaces: Sequence[str] = ()) -> ToolSpec:
+    """The search tool's spec, with the namespaces that there are to search in."""
+    if not namespaces:
+        return SEARCH_TOOL_SPEC
+    described = f"{SEARCH_TOOL_SPEC.description} The namespaces are: {', '.join(namespaces)}."
+    return replace(SEARCH_TOOL_SPEC, description=described)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,10 +116,6 @@ class ToolSearchTool:
         self._index = index
         self._max_results = max_results
 
-    @property
-    def spec(self) -> ToolSpec:
-        return SEARCH_TOOL_SPEC
-
     def parse(self, arguments: Mapping[str, Any]) -> SearchQuery:
         """The query in a call's arguments, within the operator's cap. Raises: ToolArgumentsError."""
         # Models often write `query`, or one string where a list is wanted; what they mean is clear.
@@ -138,7 +142,7 @@ class ToolSearchTool:
         """Ask the index; a namespace narrows the caller's scope and never widens it."""
         if query.namespace is not None:
             inside = scope.namespaces is None or query.namespace in scope.namespaces
-            scope = _narrowed(scope, frozenset({query.namespace}) if inside else frozenset())
+            scope = replace(scope, namespaces=frozenset({query.namespace}) if inside else frozenset[str]())
         return await self._index.search(
             ToolSearchRequest(
                 queries=query.queries, max_results=query.max_results, scope=scope, already_found=already_found
@@ -231,12 +235,6 @@ def one_line(description: str) -> str:
     text = " ".join(description.split())
     first = _SENTENCE_END.split(text, maxsplit=1)[0]
     return first if len(first) <= _MAX_LINE else first[: _MAX_LINE - 1].rstrip() + "…"
-
-
-def _narrowed(scope: SearchScope, namespaces: frozenset[str]) -> SearchScope:
-    return SearchScope(
-        tenant=scope.tenant, namespaces=namespaces, tags=scope.tags, trust=scope.trust, tools=scope.tools
-    )
 
 
 def _words(query: str) -> str:

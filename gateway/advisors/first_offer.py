@@ -1,0 +1,125 @@
+"""What a run over a catalog shows before the model has searched."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from gateway.advisors.search_run import ToolSearchRun, catalog_name, names_in
+from gateway.chat.memory import Turn
+from gateway.chat.messages import Message, UserMessage, text_of
+from gateway.chat.prompt import ToolSpec
+from gateway.tools.search_tool import SearchQuery, SearchRecord, ToolSearchTool
+from indexer import ToolIndex, model_alias
+
+ToolCounter: TypeAlias = Callable[[Sequence[ToolSpec]], int]
+"""Counts the tokens that tools take in a prompt."""
+
+_MAX_PASSTHROUGH_TOOLS: Final = 128
+"""OpenAI refuses longer lists ("Invalid 'tools': array too long"), and nobody else wants them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstOffer:
+    """Ways to spare a model its first search; all are off by default."""
+
+    passthrough_tokens: int = 0
+    """A catalog whose tools take no more than this is shown whole, without a search tool."""
+    count_tools: ToolCounter | None = None
+    """Needed for `passthrough_tokens`."""
+    preload_min_score: float | None = None
+    """Tools that match what the user says at least so well (0 to 1) are shown at once."""
+    preload_max: int = 3
+    """Tools shown at once for one message of the user."""
+    described_namespaces: int = 0
+    """The search tool names the caller's namespaces if there are no more than this: part of the cached prefix, so
+    only for catalogs whose namespaces seldom change."""
+
+
+async def small_catalog(run: ToolSearchRun, index: ToolIndex, offer: FirstOffer) -> bool:
+    """Show the whole catalog if it is small enough; whether it was."""
+    if not offer.passthrough_tokens or offer.count_tools is None:
+        return False
+    size = sum((await index.namespaces(run.scope)).values())
+    if not 0 < size <= _MAX_PASSTHROUGH_TOOLS:
+        return False
+    definitions = [stored.definition for stored in await index.list_tools(run.scope, limit=size)]
+    named = [(run.visible_name(model_alias(one.key)), one) for one in definitions]
+    shown = [(name, one) for name, one in named if name is not None]
+    specs = [run.factory.callback_for(one, name).spec for name, one in shown]
+    if offer.count_tools(specs) > offer.passthrough_tokens:
+        return False
+    for name, definition in shown:
+        run.discover(name, definition, pinned=True)
+    return True
+
+
+async def namespaces_to_name(run: ToolSearchRun, index: ToolIndex, offer: FirstOffer) -> tuple[str, ...]:
+    """The namespaces that the search tool names, in order; none if there are too many."""
+    if not offer.described_namespaces:
+        return ()
+    names = sorted(await index.namespaces(run.scope))
+    return tuple(names) if len(names) <= offer.described_namespaces else ()
+
+
+async def rediscover(
+    run: ToolSearchRun,
+    index: ToolIndex,
+    search_tool: ToolSearchTool,
+    offer: FirstOffer,
+    *,
+    forced: Sequence[str],
+    earlier: Sequence[Turn],
+) -> None:
+    """Show again, in the order of the conversation, what it has found before and what it is owed at once.
+
+    A tool that is no longer in the caller's scope is left out.
+    """
+    names = [*forced, *(name for turn in earlier for name in (*turn.tools, *names_in(turn.messages)))]
+    names += names_in(run.messages)
+    own = {spec.name for spec in run.client_tools}
+    wanted = {name: catalog_name(name) for name in names if name not in own and name not in run.callbacks}
+    known = await index.resolve(wanted.values(), run.scope) if wanted else {}
+
+    def show(some: Sequence[str]) -> None:
+        for name in some:
+            definition = known.get(wanted.get(name, ""))
+            if definition is not None and run.visible_name(wanted[name]) == name:
+                run.discover(name, definition)
+
+    show(forced)
+    for turn in earlier:
+        show(turn.tools)
+        show(names_in(turn.messages))
+    for message in run.messages:
+        show(names_in([message]))
+        if offer.preload_min_score is not None and isinstance(message, UserMessage):
+            await _preload(run, search_tool, offer, message, is_new=message is _last_user_message(run.messages))
+
+
+async def _preload(
+    run: ToolSearchRun, search_tool: ToolSearchTool, offer: FirstOffer, message: UserMessage, *, is_new: bool
+) -> None:
+    """Show what matches a message well. Earlier messages are asked for again: nothing is kept between requests."""
+    text = text_of(message.content).strip()
+    if not text or not run.room():
+        return
+    query = SearchQuery(queries=(text,), max_results=offer.preload_max)
+    response = await search_tool.search(query, run.scope)
+    confident = [one for one in response.results if one.score >= (offer.preload_min_score or 0)]
+    for reference in confident:
+        name = run.visible_name(reference.alias)
+        if name is not None:
+            run.discover(name, reference.definition)
+    if is_new:
+        run.preloaded = SearchRecord(
+            round=0,
+            queries=query.queries,
+            results=tuple(confident),
+            degraded=response.degraded,
+            stale=response.stale,
+            took_ms=response.took_ms,
+        )
+
+
+def _last_user_message(messages: Sequence[Message]) -> Message | None:
+    return next((one for one in reversed(messages) if isinstance(one, UserMessage)), None)
