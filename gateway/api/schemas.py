@@ -56,6 +56,7 @@ class ListQuery(BaseModel):
     offset: int = Field(0, ge=0)
     limit: int = Field(100, ge=1, le=10_000)
     quarantined: bool = Field(False, description="Only those in quarantine, with the reason.")
+    pinned: bool = Field(False, description="Only those that every request shows.")
 
 
 def checked_query(kind: type[Body], query: QueryParams) -> Body:

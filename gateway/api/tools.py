@@ -21,7 +21,7 @@ from gateway.api.schemas import (
     query_parameters,
 )
 from gateway.services import Services
-from indexer import RegistrationReport, ToolDefinition, ToolKey
+from indexer import RegistrationReport, SearchScope, StoredTool, ToolDefinition, ToolKey
 
 router = APIRouter(tags=["tools"])
 
@@ -100,14 +100,22 @@ async def register_bulk(request: Request, services: ServicesOf, caller: CallerOf
 async def list_tools(request: Request, services: ServicesOf, caller: CallerOf) -> JsonAnswer:
     """In order of namespace and name."""
     wanted = checked_query(ListQuery, request.query_params)
-    tools = await services.index.list_tools(
-        scope_of(caller, wanted.namespace, wanted.tag),
-        offset=wanted.offset,
-        limit=wanted.limit,
-        quarantined=wanted.quarantined,
-    )
+    scope = scope_of(caller, wanted.namespace, wanted.tag)
+    if wanted.pinned:
+        tools = await _pinned_tools(services, scope, wanted)
+    else:
+        tools = await services.index.list_tools(
+            scope, offset=wanted.offset, limit=wanted.limit, quarantined=wanted.quarantined
+        )
     records = [stored_record(tool) for tool in tools]
     return JsonAnswer({"tools": records, "offset": wanted.offset, "limit": wanted.limit})
+
+
+async def _pinned_tools(services: Services, scope: SearchScope, wanted: ListQuery) -> list[StoredTool]:
+    pinned = await services.index.pinned(scope)
+    page = pinned[wanted.offset : wanted.offset + wanted.limit]
+    found = [await services.index.get(definition.key) for definition in page]
+    return [stored for stored in found if stored is not None]
 
 
 @router.get("/v1/tools/{namespace}/{name:path}", summary="Read one tool", openapi_extra=_TOOL_PATH)

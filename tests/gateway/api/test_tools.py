@@ -87,6 +87,19 @@ async def test_tools_are_listed_by_namespace_tag_and_page(client: httpx.AsyncCli
     assert (await client.get("/v1/stats")).json()["tools"] == 2
 
 
+async def test_pinned_tools_can_be_listed_alone(client: httpx.AsyncClient) -> None:
+    await client.post("/v1/tools", json={**TOOL, "pinned": True})
+    listed = await client.get("/v1/tools", params={"pinned": "true"})
+    assert [tool["name"] for tool in listed.json()["tools"]] == ["cancel_order"]
+    assert (await client.get("/v1/tools", params={"pinned": "true", "offset": 1})).json()["tools"] == []
+
+
+async def test_an_unknown_filter_is_refused_rather_than_ignored(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/v1/tools", params={"namespaces": "shop"})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "namespaces"
+
+
 async def test_a_list_with_a_bad_page_names_the_parameter(client: httpx.AsyncClient) -> None:
     answer = await client.get("/v1/tools", params={"limit": "many"})
     assert answer.status_code == 422
