@@ -110,7 +110,7 @@ async def _preload(
         name = run.visible_name(reference.alias)
         if name is not None:
             run.discover(name, reference.definition)
-    if is_new:
+    if is_new and confident:
         run.preloaded = SearchRecord(
             round=0,
             queries=query.queries,
