@@ -49,19 +49,23 @@ class TerminalListener:
     def __init__(self, out: "Console", total: int) -> None:
         self._out = out
         self._total = total
+        self._model_was_asked = False
 
     def request_begins(self, number: int, request: str) -> None:
+        self._model_was_asked = False
         self._out.print()
         self._say(f"[{number}/{self._total}] {request}", "bold")
 
     def model_asked(self, number: int, prompt_tokens: int, tools: int) -> None:
+        self._model_was_asked = True
         self._say(
             f"  round {number}: {prompt_tokens:,} prompt tokens, {tools} tool{'s' if tools != 1 else ''} in sight",
             "dim",
         )
 
     def searched(self, asked: ToolSearchRequest, found: ToolSearchResponse) -> None:
-        self._say("    searches for: " + " | ".join(asked.queries), "cyan")
+        who = "searches for: " if self._model_was_asked else "the gateway looks ahead for: "
+        self._say(f"    {who}{' | '.join(asked.queries)}", "cyan")
         for reference in found.results:
             name = f"{reference.definition.namespace}/{reference.definition.name}"
             self._say(f"      {reference.score:.2f}  {name}", "green")
@@ -94,7 +98,7 @@ class SilentListener:
         self.requests: list[dict[str, Any]] = []
 
     def request_begins(self, number: int, request: str) -> None:
-        self.requests.append({"request": request, "rounds": []})
+        self.requests.append({"request": request, "preloaded": [], "rounds": []})
 
     def model_asked(self, number: int, prompt_tokens: int, tools: int) -> None:
         self._rounds.append({"prompt_tokens": prompt_tokens, "tools_in_sight": tools, "searches": [], "calls": []})
@@ -104,7 +108,10 @@ class SilentListener:
             {"tool": str(one.definition.key), "score": round(one.score, 4), "reasons": list(one.reasons)}
             for one in found.results
         ]
-        self._rounds[-1]["searches"].append({"queries": list(asked.queries), "results": results})
+        search = {"queries": list(asked.queries), "results": results}
+        # Before the first round it is the gateway that searches, so that the model may not have to.
+        where = self._rounds[-1]["searches"] if self._rounds else self.requests[-1]["preloaded"]
+        where.append(search)
 
     def tool_called(self, call: ToolCall, result: ToolResponse) -> None:
         entry = {"tool": call.name, "arguments": call.arguments, "result": text_of(result.content)}
