@@ -14,8 +14,9 @@ from gateway.chat.exchange import (
     TextDelta,
     Usage,
 )
+from gateway.chat.json_text import encode_json
 from gateway.chat.messages import AssistantMessage, ToolCall, text_of
-from gateway.errors import TruncatedStreamError
+from gateway.errors import ModelError, TruncatedStreamError
 from gateway.models.wire import REASONING_FIELDS, call_to_wire, error_from_wire, usage_from_wire, usage_to_wire
 
 
@@ -42,8 +43,17 @@ class ChunkAssembler:
         self._calls: list[_CallParts] = []
         self._by_index: dict[int, _CallParts] = {}
 
-    def feed(self, chunk: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
-        """Take in one chunk; the deltas to show. Raises: ModelError for an error object in the stream."""
+    def feed(self, chunk: Mapping[str, Any]) -> list[TextDelta | ReasoningDelta]:
+        """Take in one chunk; the deltas to show.
+
+        Raises: ModelError for an error object in the stream, and for a chunk of another shape.
+        """
+        try:
+            return list(self._take(chunk))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"the model's stream holds a chunk that cannot be read: {str(chunk)[:200]}") from error
+
+    def _take(self, chunk: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         if chunk.get("error"):
             raise error_from_wire(chunk["error"])
         self._id = self._id or str(chunk.get("id") or "")
@@ -62,6 +72,8 @@ class ChunkAssembler:
             if value is None or name == "role":
                 continue
             if name == "content":
+                if not isinstance(value, str):
+                    raise TypeError("content is not text")
                 if value:
                     self._text.append(value)
                     yield TextDelta(text=value)
@@ -81,8 +93,11 @@ class ChunkAssembler:
         function = cast("Mapping[str, Any]", fragment.get("function") or {})
         parts.id = parts.id or str(fragment.get("id") or "")
         parts.name = parts.name or str(function.get("name") or "")
-        if arguments := function.get("arguments"):
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
             parts.arguments.append(arguments)
+        elif arguments is not None:  # some servers send the parsed object, whole
+            parts.arguments.append(encode_json(arguments).decode())
         for name, value in fragment.items():
             if name not in ("index", "id", "function") and (name, value) != ("type", "function") and value is not None:
                 parts.extra[name] = _joined(parts.extra.get(name), value)

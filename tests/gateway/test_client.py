@@ -130,7 +130,7 @@ async def test_a_client_sees_the_same_answer_streamed_or_not(script: list[Reply]
     writer, assembler = ChunkWriter(id="x", model="m", created=1), ChunkAssembler()
     async for event in ChatClient(ScriptedChatModel(*script), tools=[whoami]).stream(prompt):
         for chunk in writer.chunks(event):
-            list(assembler.feed(chunk))
+            assembler.feed(chunk)
     streamed = assembler.finish(done=True)
     assert streamed.message == whole.message
     assert streamed.finish_reason == whole.finish_reason

@@ -26,7 +26,7 @@ def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **top:
 def assembled(*chunks: dict[str, Any], done: bool = True) -> ChatResponse:
     assembler = ChunkAssembler()
     for one in chunks:
-        list(assembler.feed(one))
+        assembler.feed(one)
     return assembler.finish(done=done)
 
 
@@ -97,6 +97,12 @@ def test_thinking_is_shown_once_and_kept_in_the_field_it_came_in() -> None:
 def test_other_choices_are_left_alone() -> None:
     second = {"choices": [{"index": 1, "delta": {"content": "B"}, "finish_reason": "stop"}]}
     assert assembled(chunk({"content": "A"}), second, chunk(finish="stop")).message.content == "A"
+
+
+def test_arguments_that_come_as_an_object_are_written_out() -> None:
+    call = {"index": 0, "id": "a", "function": {"name": "f", "arguments": {"x": 1}}}
+    response = assembled(chunk({"tool_calls": [call]}), chunk(finish="tool_calls"))
+    assert response.message.tool_calls[0].arguments == '{"x":1}'
 
 
 def test_an_error_in_the_stream_is_raised_with_its_words() -> None:
