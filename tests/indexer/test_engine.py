@@ -7,7 +7,7 @@ import numpy as np
 from indexer.document import ToolDocument
 from indexer.embedders.base import Vectors
 from indexer.embedders.hashing import HashingEmbedder
-from indexer.engine import PlannedQuery, RankedRows, embed_tools, rank_rows, search_rows
+from indexer.engine import PlannedQuery, RankedRows, calibrate, embed_tools, rank_rows, search_rows
 from indexer.lexical import LexicalIndex
 from indexer.matrix import Rows, VectorMatrix
 
@@ -93,3 +93,32 @@ def test_a_query_in_a_script_the_encoder_cannot_read_is_ranked_by_words() -> Non
     gated = catalog.rank(query, vectors, scripts=frozenset({"latin"}))
     assert gated.rows.tolist() == [4]
     assert gated.cosine.tolist() == [0]
+
+
+def test_after_calibration_a_request_nothing_serves_is_weak_and_a_good_one_is_not() -> None:
+    catalog = _Catalog()
+    calibration = calibrate(catalog.embedder, matrix=catalog.matrix.snapshot(), lexical=catalog.lexical.snapshot())
+
+    def best(query: str) -> RankedRows:
+        return search_rows(
+            query,
+            catalog.embedder,
+            matrix=catalog.matrix.snapshot(),
+            lexical=catalog.lexical.snapshot(),
+            k=1,
+            calibration=calibration,
+        )
+
+    good, foreign = best("give the money of that order back"), best("peel the onions for grandmother")
+    assert good.rows.tolist() == [0]
+    assert not good.weak[0]
+    assert good.confidence[0] > 0.5
+    assert foreign.weak[0]
+    assert foreign.confidence[0] < 0.5
+
+
+def test_an_empty_catalog_can_be_calibrated() -> None:
+    empty = _Catalog([])
+
+    calibration = calibrate(empty.embedder, matrix=empty.matrix.snapshot(), lexical=empty.lexical.snapshot())
+    assert calibration.threshold("refund") == 0

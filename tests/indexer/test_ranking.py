@@ -16,6 +16,7 @@ from indexer.ranking import (
     share_places,
     split_needs,
     unread_share,
+    worth_showing,
 )
 
 
@@ -128,6 +129,12 @@ def test_shared_places_hold_each_item_once_and_fill_up_to_k(
     assert len(items) == len(set(items)) == min(k, len({item for ranking in ranked for item in ranking}))
     assert all(item in ranked[query] for item, query in places)
     assert sorted(items, key=known.__contains__) == items
+
+
+def test_results_far_below_the_best_are_not_worth_showing() -> None:
+    assert worth_showing(_floats(1.0, 0.8, 0.6, 0.5, 0.1)) == 3
+    assert worth_showing(_floats(0.01)) == 1
+    assert worth_showing(_floats()) == 0
 
 
 def test_the_share_of_a_query_in_scripts_an_encoder_does_not_read() -> None:

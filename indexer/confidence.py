@@ -1,0 +1,92 @@
+"""How sure a match is, on a scale that each catalog sets for itself; pure functions on stated arrays.
+
+No fixed threshold carries over between catalogs. So each is asked some 240 requests that no tool can serve (carry the
+laundry upstairs), and a match is weak when it is no better than what those get. Weights, and what they keep and
+refuse: design/retrieval.md, "Abstention".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+ScriptGroup = Literal["latin", "hangul", "cjk", "other"]
+
+LEAD_OVER: Final = 5
+"""The place (from 0) whose score a match is compared with: a needed tool stands out from the fifth other one."""
+FOREIGN_SHARE: Final = 0.9
+"""Share of foreign requests whose best match is called weak."""
+
+_COVERAGE, _COSINE, _LEAD, _EVIDENCE = 0.9, 4.5, 1.7, 3.1
+_HALF_EVIDENCE: Final = 8.0  # the BM25F score that counts for half of what words can say
+_MIN_SHARE: Final = 0.3  # letters of a script that make a query one of that script
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The margin of a match that is as likely weak as not, by the script of the query."""
+
+    thresholds: Mapping[ScriptGroup, float]
+
+    def threshold(self, query: str) -> float:
+        """The margin that a match of this query must reach not to be weak."""
+        return self.thresholds[script_group(query)]
+
+
+UNCALIBRATED: Final = Calibration({"latin": 3.8, "hangul": 1.4, "cjk": 2.0, "other": 1.4})
+"""Middle thresholds of the development sets, until a catalog has its own."""
+
+
+def margins(coverage: Floats, cosine: Floats | None, lead: Floats, words: Floats) -> Floats:
+    """(m,) what speaks for each match: logistic regression of answerable against foreign and unanswerable requests.
+
+    `coverage`: share of the query's idf mass, 0 to 1. `cosine`: of the whole query; None without a vector. `lead`:
+    fused score over that of place `LEAD_OVER`. `words`: BM25F scores.
+    """
+    meaning = coverage if cosine is None else np.maximum(cosine, 0)
+    evidence = words / (words + _HALF_EVIDENCE)
+    total = _COVERAGE * coverage + _COSINE * meaning + _LEAD * lead + _EVIDENCE * evidence
+    return np.asarray(total, dtype=np.float32)
+
+
+def confidences(margin: Floats, threshold: float) -> Floats:
+    """(m,) 0 to 1, one half at the threshold."""
+    return np.asarray(1 / (1 + np.exp(threshold - margin)), dtype=np.float32)
+
+
+def calibration_from(margin_of: Mapping[str, float]) -> Calibration:
+    """Thresholds from the best margin that each foreign request got in a catalog."""
+    by_script: dict[ScriptGroup, list[float]] = {}
+    for request, margin in margin_of.items():
+        by_script.setdefault(script_group(request), []).append(margin)
+    thresholds: dict[ScriptGroup, float] = {
+        script: float(np.quantile(found, FOREIGN_SHARE)) for script, found in by_script.items()
+    }
+    # Scripts without foreign requests of their own are judged mildly: a tool shown in vain costs less than one hidden.
+    mildest = min(thresholds.values(), default=0.0)
+    return Calibration({script: thresholds.get(script, mildest) for script in UNCALIBRATED.thresholds})
+
+
+def script_group(query: str) -> ScriptGroup:
+    """The group of scripts a query is written in; a few foreign names do not change it."""
+    letters = [letter for letter in query if letter.isalpha()]
+    if all(letter.isascii() for letter in letters):
+        return "latin"
+    enough = _MIN_SHARE * len(letters)
+    if sum("\uac00" <= letter <= "\ud7a3" for letter in letters) > enough:
+        return "hangul"
+    if sum("\u3041" <= letter <= "\u9fff" for letter in letters) > enough:
+        return "cjk"
+    return "latin" if sum(letter <= "\u024f" for letter in letters) > enough else "other"
+
+
+@cache
+def foreign_requests() -> tuple[str, ...]:
+    """Requests of daily life that no tool serves: English, German, Spanish, French, Korean, Chinese, Japanese."""
+    text = files("indexer").joinpath("foreign_requests.txt").read_text(encoding="utf-8")
+    return tuple(line for line in text.splitlines() if line)
