@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 BASE := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 # What pytest is told beside the configuration in pyproject.toml: `make test PYTEST="-k search"`.
-PYTEST ?= -q
+PYTEST ?= -q -n auto --maxprocesses 4
 
 help: ## Explain every target
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
