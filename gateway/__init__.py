@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gateway.advisors.memory import MessageChatMemoryAdvisor
     from gateway.advisors.metrics import CountingSink, OpenTelemetrySink, ToolLoopMetricsAdvisor
     from gateway.advisors.structured_output import StructuredOutputValidationAdvisor
+    from gateway.advisors.telemetry import ChatSpanAdvisor
     from gateway.advisors.tool_calling import ToolCallingAdvisor
     from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
     from gateway.advisors.trace import ThinkTraceAdvisor, ToolCallTraceAdvisor
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         ToolCallbackResolver,
     )
     from gateway.tools.search_tool import ToolSearchTool
+    from gateway.tools.telemetry import ToolSpans
 
 _MODULES = {
     "gateway.advisors.base": ("BaseAdvisor",),
@@ -101,6 +103,7 @@ _MODULES = {
         "ToolLoopMetricsAdvisor",
     ),
     "gateway.advisors.structured_output": ("StructuredOutputValidationAdvisor",),
+    "gateway.advisors.telemetry": ("ChatSpanAdvisor",),
     "gateway.advisors.tool_calling": ("ToolCallingAdvisor",),
     "gateway.advisors.tool_search": ("ToolSearchToolCallingAdvisor",),
     "gateway.advisors.trace": (
@@ -189,6 +192,7 @@ _MODULES = {
         "ToolCallbackResolver",
     ),
     "gateway.tools.search_tool": ("ToolSearchTool",),
+    "gateway.tools.telemetry": ("ToolSpans",),
 }
 
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
@@ -211,6 +215,7 @@ __all__ = [
     "ChatModelCallAdvisor",
     "ChatOptions",
     "ChatResponse",
+    "ChatSpanAdvisor",
     "ClientToolFactory",
     "CompletionKeys",
     "CountingSink",
@@ -268,6 +273,7 @@ __all__ = [
     "ToolResponseMessage",
     "ToolSearchTool",
     "ToolSearchToolCallingAdvisor",
+    "ToolSpans",
     "ToolSpec",
     "Usage",
     "UserMessage",

@@ -24,8 +24,8 @@ Asked: TypeAlias = str | Sequence[Message] | Prompt | ChatClientRequest
 
 T = TypeVar("T")
 
-Tool: TypeAlias = ToolCallback | Callable[..., Any]
-"""A tool, or a typed function that becomes one."""
+Tool: TypeAlias = ToolCallback | Callable[..., Any] | str
+"""A tool, a typed function that becomes one, or a name that the loop's resolver knows."""
 
 
 class ResponseEntity(NamedTuple, Generic[T]):
@@ -53,7 +53,8 @@ class ChatClient:
         given = tuple(advisors)
         loop = () if any(isinstance(advisor, ToolCallingAdvisor) for advisor in given) else (ToolCallingAdvisor(),)
         self._chain = CallAdvisorChain.of(*given, *loop, ChatModelCallAdvisor(model))
-        self._tools = _callbacks(tools)
+        defaults = tuple(tools)
+        self._callbacks, self._names = _callbacks(defaults), _names(defaults)
         self._context = context
         self._options = options or ChatOptions()
 
@@ -126,9 +127,11 @@ class ChatClient:
         request = asked if isinstance(asked, ChatClientRequest) else ChatClientRequest(prompt=self._prompt(asked))
         own = tool_options(request.context)
         said = TOOL_OPTIONS in request.context
+        given = tuple(tools)
         options: ToolCallingChatOptions = replace(
             own,
-            callbacks=(*self._tools, *own.callbacks, *_callbacks(tools)),
+            callbacks=(*self._callbacks, *own.callbacks, *_callbacks(given)),
+            names=(*self._names, *own.names, *_names(given)),
             context=context or (own.context if said or self._context is None else self._context),
         )
         return replace(request, context={RUN_ID: uuid4().hex, **request.context, TOOL_OPTIONS: options})
@@ -141,4 +144,9 @@ class ChatClient:
 
 
 def _callbacks(tools: Iterable[Tool]) -> tuple[ToolCallback, ...]:
-    return tuple(cast("ToolCallback", one) if hasattr(one, "spec") else tool(cast("Any", one)) for one in tools)
+    given = [one for one in tools if not isinstance(one, str)]
+    return tuple(cast("ToolCallback", one) if hasattr(one, "spec") else tool(cast("Any", one)) for one in given)
+
+
+def _names(tools: Iterable[Tool]) -> tuple[str, ...]:
+    return tuple(one for one in tools if isinstance(one, str))

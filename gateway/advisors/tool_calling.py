@@ -28,11 +28,12 @@ from gateway.chat.messages import (
     ToolCall,
     ToolResponseMessage,
 )
-from gateway.errors import AgentLoopDetectedError, TruncatedStreamError
+from gateway.errors import AgentLoopDetectedError, ConfigurationError, TruncatedStreamError
 from gateway.settings import LoopSafetySettings
 from gateway.tools.callback import ToolCallback
 from gateway.tools.loop_safety import ToolExecutionMetrics
 from gateway.tools.manager import ToolCallingManager
+from gateway.tools.resolver import ToolCallbackResolver
 
 ModelCall: TypeAlias = Callable[[CallAdvisorChain, ChatClientRequest], AsyncIterator[RunEvent]]
 """Runs the rest of the chain once; yields events, the last of them RunFinished."""
@@ -53,19 +54,21 @@ class ToolCallingAdvisor:
         *,
         manager: ToolCallingManager | None = None,
         callbacks: Iterable[ToolCallback] = (),
+        resolver: ToolCallbackResolver | None = None,
         max_rounds: int = DEFAULT_MAX_ROUNDS,
         limits: LoopLimits | None = None,
         internal_history: bool | None = None,
         safety: LoopSafetySettings | None = None,
         order: int = HIGHEST_PRECEDENCE + 300,
     ) -> None:
-        """`callbacks` are offered to every request; `limits` say more than `max_rounds`, and take its place.
+        """`callbacks` are offered to every request; `resolver` finds those that a request asks for by name.
 
-        `internal_history`: whether the loop itself carries the rounds from call to call; None: unless a memory inside
-        the loop does.
+        `limits` say more than `max_rounds`, and take its place. `internal_history`: whether the loop itself carries
+        the rounds from call to call; None: unless a memory inside the loop does.
         """
         self._manager = manager or ToolCallingManager()
         self._callbacks = tuple(callbacks)
+        self._resolver = resolver
         self._limits = limits or LoopLimits(max_rounds=max_rounds)
         self._internal_history = internal_history
         self._safety = safety
@@ -80,9 +83,20 @@ class ToolCallingAdvisor:
     async def initialize_loop(self, request: ChatClientRequest) -> ToolLoopRun:
         """Once, before the first round: the run, with the tools that its first round shows."""
         run = ToolLoopRun.of(request)
-        run.offer(run.options.callbacks)
-        run.offer(self._callbacks)
+        await self.offer_tools(run)
         return run
+
+    async def offer_tools(self, run: ToolLoopRun) -> None:
+        """Show the tools that the request and this advisor bring. Raises: ConfigurationError for an unknown name."""
+        run.offer(run.options.callbacks)
+        for name in run.options.names:
+            found = await self._resolver.resolve(name, run.options.context) if self._resolver else None
+            if found is None:
+                raise ConfigurationError(
+                    f"no tool is called {name!r}: pass the tool itself, or a resolver that knows it"
+                )
+            run.offer([found])
+        run.offer(self._callbacks)
 
     async def before_call(self, run: ToolLoopRun, request: ChatClientRequest) -> ChatClientRequest:
         """Before each model call: what it is given."""

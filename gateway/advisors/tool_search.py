@@ -21,7 +21,7 @@ from gateway.tools.callback import ToolCallback
 from gateway.tools.client_tool import ClientToolFactory
 from gateway.tools.manager import ToolCallingManager
 from gateway.tools.options import tool_options
-from gateway.tools.resolver import ToolCallbackFactory
+from gateway.tools.resolver import ToolCallbackFactory, ToolCallbackResolver
 from gateway.tools.search_tool import SEARCH_TOOL_NAME, ToolSearchTool, search_tool_spec
 from indexer import ToolIndex, model_alias
 
@@ -47,6 +47,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         first_offer: FirstOffer | None = None,
         manager: ToolCallingManager | None = None,
         callbacks: Iterable[ToolCallback] = (),
+        resolver: ToolCallbackResolver | None = None,
         max_rounds: int = DEFAULT_MAX_ROUNDS,
         limits: LoopLimits | None = None,
         internal_history: bool | None = None,
@@ -60,6 +61,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         super().__init__(
             manager=manager,
             callbacks=callbacks,
+            resolver=resolver,
             max_rounds=max_rounds,
             limits=limits,
             internal_history=internal_history,
@@ -84,8 +86,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             factory=self._factory,
             max_discovered=self._max_discovered,
         )
-        run.offer(run.options.callbacks)
-        run.offer(self._callbacks)
+        await self.offer_tools(run)
         for definition in await self._index.pinned(run.scope):
             name = run.visible_name(model_alias(definition.key))
             if name is not None:

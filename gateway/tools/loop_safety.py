@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from gateway.chat.json_text import encode_json
+from gateway.chat.json_text import decode_json, encode_json
 from gateway.chat.messages import ToolCall, ToolResponse, text_of
 from gateway.errors import AgentLoopDetectedError
 from gateway.settings import LoopSafetySettings
@@ -122,7 +122,7 @@ class ToolExecutionMetrics:
 def canonical_arguments(text: str) -> str:
     """Equal for arguments that mean the same: order of keys, spaces and the spelling of numbers do not matter."""
     try:
-        value: object = json.loads(text) if text.strip() else {}
+        value: object = decode_json(text) if text.strip() else {}
     except ValueError:
         return text.strip()
     return json.dumps(_canonical(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
@@ -154,7 +154,7 @@ def _targets(call: ToolCall, keys: CompletionKeys) -> Iterator[Target]:
 
 def _parsed(text: str) -> Mapping[str, object]:
     try:
-        value: object = json.loads(text)
+        value: object = decode_json(text)
     except ValueError:
         return {}
     return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}

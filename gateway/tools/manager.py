@@ -9,11 +9,13 @@ from typing import Any, Final, cast
 
 import anyio
 
+from gateway.chat.json_text import decode_json
 from gateway.chat.messages import Content, ToolCall, ToolResponse, ToolResponseMessage
 from gateway.errors import LoopSafetyError, ToolArgumentsError, ToolError, ToolExecutionError, ToolNotFoundError
 from gateway.tools.callback import ToolCallback, ToolMetadata
 from gateway.tools.context import ToolContext
 from gateway.tools.loop_safety import ToolExecutionMetrics
+from gateway.tools.telemetry import AroundToolCall
 from indexer import InvalidToolError, arguments_problem
 
 logger = logging.getLogger(__name__)
@@ -25,7 +27,15 @@ _NOT_AGAIN: Final = "Do not call this tool again with the same arguments: change
 class ToolCallingManager:
     """Runs calls concurrently within a bound and answers them in call order; holds no state of a run."""
 
-    def __init__(self, *, max_concurrent_calls: int = 8, tool_timeout_seconds: float = 30.0) -> None:
+    def __init__(
+        self,
+        *,
+        max_concurrent_calls: int = 8,
+        tool_timeout_seconds: float = 30.0,
+        around: AroundToolCall | None = None,
+    ) -> None:
+        """`around` is entered for each call that runs: `ToolSpans()`, say."""
+        self._around = around
         self._max_concurrent_calls = max_concurrent_calls
         self._tool_timeout_seconds = tool_timeout_seconds
 
@@ -73,6 +83,14 @@ class ToolCallingManager:
             raise stops[0]
 
     async def _respond(self, call: ToolCall, round: "_Round") -> ToolResponse:
+        if self._around is None:
+            return await self._answer(call, round)
+        with self._around(call) as told:
+            response = await self._answer(call, round)
+            told(response)
+            return response
+
+    async def _answer(self, call: ToolCall, round: "_Round") -> ToolResponse:
         try:
             content = await self._run(call, round.callbacks, round.context)
         except ToolError as error:
@@ -137,7 +155,7 @@ def parse_arguments(call: ToolCall) -> dict[str, Any]:
     if not call.arguments.strip():
         return {}
     try:
-        arguments = json.loads(call.arguments)
+        arguments = decode_json(call.arguments, strict=True)
     except ValueError as error:
         raise ToolArgumentsError(
             f"the arguments of {call.name} are not valid JSON ({error}). Call it again with one JSON object that fits "
@@ -148,7 +166,23 @@ def parse_arguments(call: ToolCall) -> dict[str, Any]:
             f"the arguments of {call.name} must be one JSON object with the parameters by name, "
             f"not {type(cast('object', arguments)).__name__}. Call it again with an object."
         )
+    if not _is_text(call.arguments, cast("dict[str, Any]", arguments)):
+        raise ToolArgumentsError(
+            f"the arguments of {call.name} hold half of a character (an unpaired surrogate such as \\ud83d). Call it "
+            "again with the whole character, or without it."
+        )
     return cast("dict[str, Any]", arguments)
+
+
+def _is_text(written: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether all texts are whole: what a tool is given must be storable and sendable."""
+    if written.isascii() and "\\ud" not in written.lower():
+        return True  # only an escape can hold half a character
+    try:
+        json.dumps(arguments, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def unknown_tool(name: str, visible: Sequence[str]) -> str:

@@ -18,6 +18,8 @@ class ToolCallingChatOptions:
 
     callbacks: tuple[ToolCallback, ...] = ()
     """Shown in every round, before anything from the catalog."""
+    names: tuple[str, ...] = ()
+    """Tools to be found by the loop's resolver, and shown after the callbacks."""
     context: ToolContext = field(default_factory=ToolContext)
     scope: SearchScope | None = None
     """The caller's view of the catalog; None: everything of the context's tenant."""

@@ -1,13 +1,12 @@
 """The one tool that every agent sees: it finds the others."""
 
-import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
-from gateway.chat.json_text import encode_json
+from gateway.chat.json_text import decode_json, encode_json
 from gateway.chat.prompt import ToolSpec
 from gateway.errors import ToolArgumentsError
 from indexer import SearchScope, ToolIndex, ToolKey, ToolReference, ToolSearchRequest, ToolSearchResponse
@@ -214,7 +213,7 @@ def full_text(most: int) -> str:
 def listed_names(text: str) -> list[str]:
     """The names that an answer of the search tool lists; empty for any other text."""
     try:
-        body: object = json.loads(text)
+        body: object = decode_json(text)
     except ValueError:
         return []
     tools = cast("Mapping[str, object]", body).get("tools") if isinstance(body, dict) else None

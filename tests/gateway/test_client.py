@@ -14,12 +14,15 @@ from gateway import (
     Prompt,
     RunFinished,
     ScriptedChatModel,
+    StaticToolCallbackResolver,
+    ToolCallingAdvisor,
     ToolCallingChatOptions,
     ToolContext,
     ToolSpec,
     UserMessage,
     tool,
 )
+from gateway.errors import ConfigurationError
 from gateway.models.scripted import Reply, wish, with_calls
 from gateway.models.wire_stream import ChunkAssembler, ChunkWriter, shown_answer
 from gateway.tools.options import TOOL_OPTIONS
@@ -67,6 +70,17 @@ async def test_tools_of_the_client_and_of_the_request_are_both_shown_and_may_be_
     await ChatClient(model, tools=[whoami]).call("hi", tools=[add])
     assert [spec.name for spec in model.prompts[0].tools] == ["whoami", "add"]
     assert "3" in str(model.prompts[1].messages[-1])
+
+
+async def test_tools_can_be_asked_for_by_name() -> None:
+    loop = ToolCallingAdvisor(resolver=StaticToolCallbackResolver([whoami]))
+    model = ScriptedChatModel(wish("whoami"), "you")
+    await ChatClient(model, advisors=[loop]).call("hi", tools=["whoami"])
+    assert [spec.name for spec in model.prompts[0].tools] == ["whoami"]
+    with pytest.raises(ConfigurationError, match="'nobody'"):
+        await ChatClient(model, advisors=[loop]).call("hi", tools=["nobody"])
+    with pytest.raises(ConfigurationError, match="'whoami'"):
+        await ChatClient(model).call("hi", tools=["whoami"])
 
 
 async def test_the_context_of_the_call_wins_over_the_requests_and_that_over_the_clients() -> None:
