@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gateway.cli.catalog import open_catalog
 from gateway.cli.exits import Exit
 from gateway.cli.output import console, short, table, write_json
+from gateway.errors import GatewayError
 from gateway.home import live_server
 from gateway.settings import GatewaySettings
 from indexer import IndexerError, IndexerSettings
@@ -82,7 +83,7 @@ def _catalog(settings: IndexerSettings) -> Finding:
     try:
         with open_catalog(settings) as catalog:
             stats = catalog.stats()
-    except IndexerError as error:
+    except (IndexerError, GatewayError) as error:
         return Finding(what="catalog", ok=False, detail=str(error), fix="see above")
     detail = f"{stats['tools']} tools, {stats['quarantined']} in quarantine, encoder {stats['encoder_id']}"
     return Finding(what="catalog", ok=True, detail=f"{detail}, kept by {stats['store']} at {catalog.where}")

@@ -49,7 +49,7 @@ def _code_of(error: Exception) -> Exit | None:
             return Exit.UNAVAILABLE
         case InvalidToolError():
             return Exit.NOTHING
-        case IndexerError() | GatewayError():
+        case IndexerError() | GatewayError() | OSError():
             return Exit.FAILED
         case _:
             return None

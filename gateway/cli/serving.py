@@ -77,8 +77,8 @@ def _no_workers(workers: int, indexer: IndexerSettings) -> str:
             "open it. Set TOOLSCOUT_QDRANT_URL, or leave --workers out"
         )
     return (
-        f"--workers {workers}: one process serves one port for now; start several gateways on ports of their own over "
-        "the same TOOLSCOUT_QDRANT_URL, and put a load balancer before them"
+        f"--workers {workers}: several processes do not follow each other's changes to the catalog yet, so a tool "
+        "registered with one would not be found by the others; leave --workers out"
     )
 
 
