@@ -31,7 +31,7 @@ from indexer.errors import (
 from indexer.index import IndexStats, ToolIndex
 from indexer.lexical import LexicalIndex
 from indexer.matrix import VectorMatrix
-from indexer.opening import open_index
+from indexer.opening import open_index, open_memory_index
 from indexer.ranking import name_candidates
 from indexer.search import (
     RegistrationReport,
@@ -44,6 +44,7 @@ from indexer.search import (
 )
 from indexer.settings import IndexerSettings
 from indexer.stores.base import StoredTool
+from indexer.stores.memory import MemoryToolStore
 from indexer.validation import definition_from_json
 
 __all__ = [
@@ -91,4 +92,6 @@ __all__ = [
     "definition_from_record",
     "definition_to_record",
     "open_index",
+    "open_memory_index",
+    "MemoryToolStore",
 ]

@@ -17,6 +17,7 @@ from indexer.settings import IndexerSettings
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
+    from indexer.stores.base import ToolStore
     from indexer.stores.edge import EdgeToolStore
     from indexer.vector_index import VectorToolIndex
     from indexer.writing import CatalogWriter
@@ -34,6 +35,24 @@ async def open_index(settings: IndexerSettings, *, embedder: Embedder | None = N
     Raises: StoreLockedError, StoreUnavailableError, StoreError, UnknownEncoderError, EmbeddingError.
     """
     return await anyio.to_thread.run_sync(_open, settings, embedder)
+
+
+async def open_memory_index(embedder: Embedder, store: "ToolStore | None" = None) -> "VectorToolIndex":
+    """A catalog that nothing keeps: for trials, benchmarks and programs that load their tools at each start.
+
+    `store`: one made by the caller, who may want to read it. Raises: StoreError, EmbeddingError.
+    """
+    return await anyio.to_thread.run_sync(_in_memory, embedder, store)
+
+
+def _in_memory(embedder: Embedder, store: "ToolStore | None") -> "VectorToolIndex":
+    from indexer.stores.memory import MemoryToolStore
+    from indexer.validation import judge
+    from indexer.vector_index import VectorToolIndex
+    from indexer.writing import CatalogWriter
+
+    kept = store if store is not None else MemoryToolStore(embedder.dimensions)
+    return VectorToolIndex(CatalogWriter(kept, embedder, judge, store_id="memory"), embedder, store_kind="memory")
 
 
 def _open(settings: IndexerSettings, embedder: Embedder | None) -> "VectorToolIndex":
