@@ -1,7 +1,6 @@
 """OpenAI's chat completions with the tool loop inside: clients change their base URL and nothing else."""
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
@@ -25,6 +24,7 @@ from gateway.api.event_stream import (
 from gateway.api.guard import Caller
 from gateway.api.schemas import CHAT_EXAMPLE, json_request
 from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunEvent, RunFinished
+from gateway.chat.json_text import decode_json
 from gateway.chat.prompt import Prompt
 from gateway.errors import InvalidRequestError, ModelHTTPError
 from gateway.models.wire import prompt_from_wire, response_to_wire, tool_to_wire
@@ -189,7 +189,7 @@ def _with_outcome(chunk: dict[str, Any], run: ChatClientResponse) -> dict[str, A
 def _upstream_error(error: ModelHTTPError) -> object:
     """An upstream's own error object where it sent one, for an answer that has already begun."""
     try:
-        body: object = json.loads(error.body)
+        body: object = decode_json(error.body)
     except ValueError:
         body = None
     if isinstance(body, dict) and "error" in body:

@@ -8,6 +8,7 @@ from fastapi import Depends, Request
 
 from gateway.api.errors import ProblemError
 from gateway.api.guard import Caller
+from gateway.chat.json_text import decode_json
 from gateway.services import Services
 from indexer import SearchScope, ToolKey
 
@@ -59,7 +60,7 @@ def parse_json(body: bytes, *, where: str = "the body") -> Any:  # noqa: ANN401 
     if not body.strip():
         raise ProblemError(400, "invalid-json", f"{where} is empty; send a JSON object")
     try:
-        return json.loads(body.decode(), parse_constant=_refuse_constant)
+        return decode_json(body.decode(), strict=True)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ProblemError(
@@ -69,10 +70,8 @@ def parse_json(body: bytes, *, where: str = "the body") -> Any:  # noqa: ANN401 
         raise ProblemError(
             400, "invalid-json", f"{where} is not UTF-8: byte {error.start} cannot be read; send UTF-8"
         ) from None
-    except RecursionError:
-        raise ProblemError(400, "invalid-json", f"{where} is nested too deeply; flatten it") from None
     except ValueError as error:
-        raise ProblemError(400, "invalid-json", f"{where} is not valid JSON: {error}") from None
+        raise ProblemError(400, "invalid-json", f"{where} cannot be read as JSON: {error}") from None
 
 
 def as_object(body: object) -> dict[str, Any]:
@@ -80,10 +79,6 @@ def as_object(body: object) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise ProblemError(422, "invalid-request", "the body must be a JSON object")
     return cast("dict[str, Any]", body)
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def get_tool_key(request: Request) -> ToolKey:

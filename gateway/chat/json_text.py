@@ -1,6 +1,11 @@
-"""JSON as it is put on the wire and before a model: compact, in the letters it was written in."""
+"""JSON as it is put on the wire and before a model, and as it is taken from there: compact, and never without bound."""
 
 import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NoReturn, cast
+
+MAX_JSON_DEPTH: Final = 256
+"""Nested objects and arrays: what is read here is walked and written again, and neither can be without end."""
 
 
 def encode_json(value: object) -> bytes:
@@ -10,3 +15,49 @@ def encode_json(value: object) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
+
+
+def decode_json(text: str | bytes, *, strict: bool = False) -> Any:  # noqa: ANN401  whatever was written
+    """The value of a JSON text; `strict` refuses numbers that JSON does not have (NaN, 1e999).
+
+    Raises: ValueError, of which JSONDecodeError says where; also for text nested deeper than `MAX_JSON_DEPTH`.
+    """
+    hooks: dict[str, Any] = {"parse_constant": _refuse, "parse_float": _finite} if strict else {}
+    try:
+        value: Any = json.loads(text, **hooks)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    # No text is nested deeper than it has brackets: most need no look.
+    opened = text.count("{") + text.count("[") if isinstance(text, str) else text.count(b"{") + text.count(b"[")
+    if opened > MAX_JSON_DEPTH and _is_too_deep(value):
+        raise ValueError(_TOO_DEEP)
+    return value
+
+
+_TOO_DEEP: Final = f"it is nested deeper than {MAX_JSON_DEPTH} levels"
+
+
+def _is_too_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(MAX_JSON_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("Mapping[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{text[:40]} is too large for a number")
+    return number

@@ -1,6 +1,5 @@
 """A model behind any OpenAI-compatible endpoint, over httpx."""
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
@@ -10,7 +9,7 @@ import anyio
 import httpx
 
 from gateway.chat.exchange import ChatResponse, ModelEvent, RoundFinished, TextDelta
-from gateway.chat.json_text import encode_json
+from gateway.chat.json_text import decode_json, encode_json
 from gateway.chat.prompt import Prompt
 from gateway.errors import ModelError, ModelHTTPError, ModelUnavailableError
 from gateway.models.sse import DONE, event_data
@@ -126,6 +125,6 @@ def _chunk(data: str) -> dict[str, Any]:
 
 def _json(body: bytes) -> object:
     try:
-        return json.loads(body)
+        return decode_json(body)
     except ValueError as error:
         raise ModelError(f"the model's answer is not JSON: {body[:200].decode('utf-8', 'replace')}") from error

@@ -4,12 +4,12 @@ It stands in for a real model where none is configured. Like a real one it knows
 the user said, and what the tools answered; it can call nothing that the prompt does not show.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from gateway.chat.json_text import decode_json
 from gateway.chat.messages import AssistantMessage, Message, ToolResponse, ToolResponseMessage, UserMessage, text_of
 from gateway.chat.prompt import Prompt, ToolSpec
 from gateway.models.example_arguments import Fits, example_arguments
@@ -85,7 +85,7 @@ def needs_of(request: str) -> list[str]:
 def found_tools(result: ToolResponse) -> list[dict[str, str]]:
     """The tools that a search result lists, as its reader sees them: name, and the need it was found for."""
     try:
-        body = json.loads(text_of(result.content))
+        body = decode_json(text_of(result.content))
     except ValueError:
         return []
     entries = cast("Mapping[str, Any]", body).get("tools") if isinstance(body, Mapping) else None

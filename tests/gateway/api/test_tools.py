@@ -117,7 +117,7 @@ async def test_broken_json_is_refused_with_its_place(client: httpx.AsyncClient, 
 
 @pytest.mark.parametrize(
     ("body", "word"),
-    [(b"", "is empty"), (b"\xff\xfe", "UTF-8"), (b"[" * 100_000, "deeply"), (b'{"x": NaN}', "NaN is no JSON number")],
+    [(b"", "is empty"), (b"\xff\xfe", "UTF-8"), (b"[" * 100_000, "deeper"), (b'{"x": NaN}', "NaN is no JSON number")],
 )
 async def test_a_body_that_cannot_be_json_says_why(client: httpx.AsyncClient, body: bytes, word: str) -> None:
     answer = await client.post("/v1/tools", content=body)
@@ -239,3 +239,16 @@ async def test_an_empty_bulk_load_is_an_empty_report(client: httpx.AsyncClient) 
     answer = await client.post("/v1/tools/bulk", content=b"")
     assert answer.status_code == 200
     assert answer.json()["added"] == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"input_schema": {"type": "object", "properties": {"a": {"maximum": 1e400}}}}',
+        '{"executor": {"kind": "client", "config": {"a": -1e400}}}',
+    ],
+)
+async def test_a_number_too_large_for_json_is_refused(client: httpx.AsyncClient, body: str) -> None:
+    answer = await client.put("/v1/tools/shop/huge", content=body)
+    assert answer.status_code == 400
+    assert "too large for a number" in answer.json()["detail"]

@@ -1,9 +1,11 @@
 """Whatever a client or a server sends: it passes through unchanged, or is refused with its place."""
 
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any, TypeAlias
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -121,6 +123,26 @@ async def test_events_are_the_same_however_their_bytes_arrive(texts: list[str], 
         for piece in pieces:
             yield piece
 
-    # After a lone CR at the very end, a reader cannot know whether an LF is still to come.
-    expected = clean[:-1] if end == "\r" else clean
-    assert [text async for text in event_data(arriving())] == expected
+    assert [text async for text in event_data(arriving())] == clean
+
+
+async def test_a_large_event_in_many_pieces_is_read_in_linear_time() -> None:
+    async def arriving() -> AsyncIterator[bytes]:
+        yield b"data: "
+        for _ in range(1024):
+            yield b"x" * 4096
+        yield b"\n\n"
+
+    started = time.perf_counter()
+    assert [len(text) async for text in event_data(arriving())] == [4 * 1024 * 1024]
+    assert time.perf_counter() - started < 2  # looking at the whole again for each piece took minutes
+
+
+async def test_an_event_without_end_is_refused() -> None:
+    async def arriving() -> AsyncIterator[bytes]:
+        while True:
+            yield b"data: " + b"x" * 4096
+
+    with pytest.raises(ModelError, match="an event of more than 1 MiB"):
+        async for _ in event_data(arriving(), max_bytes=1024 * 1024):
+            pass

@@ -14,6 +14,7 @@ from gateway.errors import AgentLoopDetectedError, ToolExecutionError
 from gateway.tools.callback import ToolMetadata
 from gateway.tools.context import ToolContext
 from gateway.tools.function import tool
+from gateway.tools.loop_safety import ToolExecutionMetrics
 from gateway.tools.manager import ToolCallingManager
 from gateway.tools.resolver import DelegatingToolCallbackResolver, StaticToolCallbackResolver
 
@@ -195,3 +196,36 @@ async def test_resolvers_ask_one_another_in_turn() -> None:
     )
     assert await resolver.resolve("double", ToolContext()) is double
     assert await resolver.resolve("nobody", ToolContext()) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("[" * 100_000, "nested deeper than 256 levels"),
+        ('{"id": ' + '{"a": ' * 600 + "1" + "}" * 600 + "}", "nested deeper than 256 levels"),
+        ('{"id": 1e999}', "1e999 is too large for a number"),
+        ('{"id": NaN}', "NaN is no JSON number"),
+        ('{"id": "\\ud83d"}', "half of a character"),
+        ('{"id": "\ud83d"}', "half of a character"),
+    ],
+)
+async def test_arguments_that_no_tool_could_take_are_answered_and_end_nothing(arguments: str, said: str) -> None:
+    broken = ToolCall(id="a", name="remote", arguments=arguments)
+    guard = ToolExecutionMetrics()
+    message = await ToolCallingManager().execute(
+        [broken, ToolCall(id="b", name="remote", arguments="{}")], [Remote()], guard=guard
+    )
+    assert said in str(message.responses[0].content)
+    assert message.responses[0].is_error
+    assert message.responses[1].id == "b"
+
+
+async def test_a_whole_character_written_as_two_escapes_is_taken() -> None:
+    @tool
+    async def say(text: str) -> str:
+        return text
+
+    message = await ToolCallingManager().execute(
+        [ToolCall(id="a", name="say", arguments='{"text": "\\ud83d\\ude00"}')], [say]
+    )
+    assert message.responses[0].content == "\U0001f600"
