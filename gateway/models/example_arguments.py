@@ -17,6 +17,17 @@ _DATE: Final = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]*\w")
 _URL: Final = re.compile(r"https?://[^\s\"'<>]+")
 _WHOLE_REQUEST: Final = ("query", "text", "message", "prompt", "question", "content", "body", "keywords", "description")
+_BY_NAME: Final = (
+    (re.compile(r"arn$"), "arn:aws:iam::123456789012:role/example"),
+    (re.compile(r"ur[il]$|link$|webhook"), "https://example.com/"),
+    (re.compile(r"e?mail"), "user@example.com"),
+    (re.compile(r"date|time|start|end$|since|until|before|after"), "2026-01-15T09:00:00Z"),
+    (re.compile(r"phone|mobile"), "+15555550100"),
+    (re.compile(r"language|locale"), "en"),
+    (re.compile(r"currency"), "USD"),
+    (re.compile(r"country"), "US"),
+)
+"""Examples of what a parameter's name promises, where neither the request nor the schema says more."""
 _FILLERS: Final = ("a", "example", "Example1", "example-1", "id-0123456789abcdef", "0123456789ab", "1", "/example", "*")
 """Tried in turn where a schema asks for a form of text that no word of the request has."""
 
@@ -130,8 +141,10 @@ class _Filler:
             for word, following in zip(self._words, self._words[1:], strict=False):
                 if word.casefold() in (lowered, last) and following:
                     yield following
+            yield from (example for named, example in _BY_NAME if named.search(lowered))
             yield from (word for word in self._words if any(char.isdigit() for char in word))
             yield from (word for word in self._words[1:] if word[:1].isupper())
+            yield "example-" + re.sub(r"[^a-z0-9]+", "-", lowered).strip("-")
         yield self._request.strip()
 
     def _examples(self, schema: Schema) -> Iterator[str]:

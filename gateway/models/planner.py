@@ -13,9 +13,12 @@ from gateway.chat.json_text import decode_json
 from gateway.chat.messages import AssistantMessage, Message, ToolResponse, ToolResponseMessage, UserMessage, text_of
 from gateway.chat.prompt import Prompt, ToolSpec
 from gateway.models.example_arguments import Fits, example_arguments
+from gateway.models.intent import deeds_of_request, deeds_of_tool, is_deed
 from gateway.models.scripted import Reply, Wish
 
 _MAX_QUERIES: Final = 5
+_STATEMENT: Final = re.compile(r"(?:one|my|our|the|an?|this|that|there|i|we|some)\b", re.IGNORECASE)
+_POINTS_BACK: Final = re.compile(r"\b(?:it|its|them|their|they|that one)\b|그것|그걸", re.IGNORECASE)
 _NEED_ENDS: Final = re.compile(
     r"[.!?。！？]+(?:\s+|$)|\n+|;\s*|,?\s+(?:and then|and also|then|after that)\s+|,\s+and\s+"
     r"|(?<=고)\s*,\s*|\s*그리고\s*|\s*그런 다음\s*|\s*그 다음에?\s*"
@@ -64,10 +67,11 @@ class Planner:
         taken: set[str] = set()
         for need in dict.fromkeys(entry.get("for", "") for entry in found):
             names = [entry["name"] for entry in found if entry.get("for", "") == need]
-            name = next((one for one in names if one in visible and one not in taken), None)
-            if name is not None:
-                taken.add(name)
-                yield visible[name], need or turn.request
+            tools = [visible[name] for name in names if name in visible and name not in taken]
+            if tools:
+                best = _best(tools, need or turn.request)
+                taken.add(best.name)
+                yield best, need or turn.request
         if not taken:
             known = [tool for name, tool in visible.items() if name != self._search_tool]
             best = max(known, key=lambda tool: _shared_words(tool, turn.request), default=None)
@@ -76,10 +80,51 @@ class Planner:
 
 
 def needs_of(request: str) -> list[str]:
-    """The separate needs of a request, at most five; one that has no parts is one need."""
-    parts = [part.strip() for part in _NEED_ENDS.split(request)]
-    needs = [part for part in parts if len(part.split()) > 1 or len(part) > 12]
+    """The separate needs of a request, at most five; one that has no parts is one need.
+
+    A part that only points back ("restart it") is told together with what it points to.
+    """
+    clauses = [clause for part in _NEED_ENDS.split(request) for clause in _clauses(part)]
+    parts = [part.strip() for part in clauses]
+    parts = [part for part in parts if len(part.split()) > 1 or len(part) > 12]
+    needs: list[str] = []
+    subject = ""
+    for place, part in enumerate(parts):
+        if subject and _POINTS_BACK.search(part):
+            needs.append(f"{subject}. {part}")
+            continue
+        subject = part
+        pointed_at = place + 1 < len(parts) and _POINTS_BACK.search(parts[place + 1])
+        if not (pointed_at and _STATEMENT.match(part)) or deeds_of_request(part):
+            needs.append(part)
     return needs[:_MAX_QUERIES] if len(needs) > 1 else [request.strip() or "help"]
+
+
+def _clauses(part: str) -> list[str]:
+    """The part, cut where an "and" leads to another deed; "search and replace" and "bread and butter" stay whole."""
+    pieces = re.split(r"\s+and\s+", part)
+    clauses = pieces[:1]
+    for piece in pieces[1:]:
+        words = piece.split()
+        if len(words) > 2 and len(clauses[-1].split()) > 2 and is_deed(words[0]):
+            clauses.append(piece)
+        else:
+            clauses[-1] += f" and {piece}"
+    return clauses
+
+
+def _best(tools: Sequence[ToolSpec], need: str) -> ToolSpec:
+    """Of tools in the order in which they were found: one that does the kind of deed the need asks for, if there is."""
+    wanted = deeds_of_request(need)
+
+    def worth(place: int) -> float:
+        tool = tools[place]
+        does = deeds_of_tool(tool.name)
+        fits = 0 if not wanted or not does else 2 if wanted & does else -2
+        old = 2 if "deprecated" in tool.description[:_EXCERPT].casefold() else 0
+        return fits - old - place
+
+    return tools[max(range(len(tools)), key=worth)]
 
 
 def found_tools(result: ToolResponse) -> list[dict[str, str]]:

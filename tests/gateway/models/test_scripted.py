@@ -97,6 +97,33 @@ async def test_the_planner_searches_calls_what_it_found_and_answers() -> None:
     assert "refunded" in str(third.content)
 
 
+@pytest.mark.parametrize(
+    ("request_text", "found_names", "called"),
+    [
+        ("Which buckets do I have?", ["CreateBucket", "ListBuckets"], "ListBuckets"),
+        ("버킷 목록을 보여 줘", ["CreateBucket", "ListBuckets"], "ListBuckets"),
+        ("Make a bucket", ["DeleteBucket", "s3__CreateBucket"], "s3__CreateBucket"),
+        ("Delete my bucket", ["buckets_get", "buckets_delete"], "buckets_delete"),
+        ("the bucket, please", ["CreateBucket", "ListBuckets"], "CreateBucket"),
+        ("Make a bucket", ["OldCreateBucket", "CreateBucket"], "CreateBucket"),
+        ("Which buckets do I have?", ["a", "b"], "a"),
+    ],
+)
+async def test_the_planner_takes_the_found_tool_that_does_the_kind_of_thing_asked_for(
+    request_text: str, found_names: list[str], called: str
+) -> None:
+    model = ScriptedChatModel(policy=Planner())
+    tools = [
+        ToolSpec(name=name, description="Deprecated." if name.startswith("Old") else "", parameters={"type": "object"})
+        for name in found_names
+    ]
+    prompt = ask(request_text, SEARCH)
+    first = (await model.call(prompt)).message
+    result = found(*({"name": name} for name in found_names))
+    second = (await model.call(after_search(prompt, first, result, *tools))).message
+    assert [call.name for call in second.tool_calls] == [called]
+
+
 async def test_the_planner_calls_nothing_that_it_cannot_see() -> None:
     model = ScriptedChatModel(policy=Planner())
     prompt = ask("Please refund order ord-77.", SEARCH)
@@ -120,10 +147,10 @@ async def test_the_planner_obeys_a_ban_on_calls() -> None:
 async def test_the_planner_calls_one_tool_for_each_need() -> None:
     model = ScriptedChatModel(policy=Planner())
     mail = ToolSpec(name="send_mail", description="", parameters={"type": "object"})
-    prompt = ask("Refund order ord-77, and then tell bob@example.org about it", SEARCH)
+    prompt = ask("Refund order ord-77, and then write to bob@example.org", SEARCH)
     first = (await model.call(prompt)).message
     needs = json.loads(first.tool_calls[0].arguments)["queries"]
-    assert needs == ["Refund order ord-77", "tell bob@example.org about it"]
+    assert needs == ["Refund order ord-77", "write to bob@example.org"]
     result = found(
         {"name": "refund_order", "for": needs[0]},
         {"name": "refund_order", "for": needs[1]},
@@ -140,6 +167,13 @@ async def test_the_planner_calls_one_tool_for_each_need() -> None:
         ("Refund order 7. Mail the customer.", ["Refund order 7", "Mail the customer"]),
         ("주문을 환불해 줘. 그리고 고객에게 메일을 보내 줘", ["주문을 환불해 줘", "고객에게 메일을 보내 줘"]),
         ("", ["help"]),
+        (
+            "One of our servers hangs. Restart it, and then show me its load.",
+            ["One of our servers hangs. Restart it", "One of our servers hangs. show me its load"],
+        ),
+        ("Make a new folder and share it with Kim.", ["Make a new folder", "Make a new folder. share it with Kim"]),
+        ("Find bread and butter for me", ["Find bread and butter for me"]),
+        ("Make a folder. Share it with Kim.", ["Make a folder", "Make a folder. Share it with Kim"]),
     ],
 )
 def test_a_request_is_split_into_its_needs(request_text: str, needs: list[str]) -> None:
