@@ -17,6 +17,8 @@ import numpy.typing as npt
 Floats: TypeAlias = npt.NDArray[np.float32]
 ScriptGroup = Literal["latin", "hangul", "cjk", "other"]
 
+_GROUPS: Final[tuple[ScriptGroup, ...]] = ("latin", "hangul", "cjk", "other")
+
 LEAD_OVER: Final = 5
 """The place (from 0) whose score a match is compared with: a needed tool stands out from the fifth other one."""
 FOREIGN_SHARE: Final = 0.9
@@ -36,6 +38,15 @@ class Calibration:
     def threshold(self, query: str) -> float:
         """The margin that a match of this query must reach not to be weak."""
         return self.thresholds[script_group(query)]
+
+    def to_array(self) -> npt.NDArray[np.float64]:
+        """Thresholds in the order of the script groups, for a snapshot file."""
+        return np.array([self.thresholds[script] for script in _GROUPS], dtype=np.float64)
+
+    @classmethod
+    def from_array(cls, thresholds: npt.NDArray[np.float64]) -> "Calibration":
+        """What `to_array` gave."""
+        return cls(dict(zip(_GROUPS, thresholds.tolist(), strict=True)))
 
 
 UNCALIBRATED: Final = Calibration({"latin": 3.8, "hangul": 1.4, "cjk": 2.0, "other": 1.4})
@@ -69,7 +80,7 @@ def calibration_from(margin_of: Mapping[str, float]) -> Calibration:
     }
     # Scripts without foreign requests of their own are judged mildly: a tool shown in vain costs less than one hidden.
     mildest = min(thresholds.values(), default=0.0)
-    return Calibration({script: thresholds.get(script, mildest) for script in UNCALIBRATED.thresholds})
+    return Calibration({script: thresholds.get(script, mildest) for script in _GROUPS})
 
 
 def script_group(query: str) -> ScriptGroup:

@@ -108,6 +108,7 @@ def _ranked_hits(
         lexical=state.lexical,
         k=request.max_results + surplus,
         rows=view.rows,
+        calibration=state.calibration,
     )
     if not len(ranked.rows):
         return {}

@@ -9,8 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.columns import Rows
+from indexer.confidence import UNCALIBRATED, Calibration
 from indexer.definition import ToolKey
 from indexer.document import ToolDocument, document_of
+from indexer.embedders.base import Embedder
+from indexer.engine import calibrate
 from indexer.errors import CorruptSnapshotError
 from indexer.lexical import LexicalIndex, LexicalSnapshot
 from indexer.matrix import MatrixSnapshot, VectorMatrix
@@ -25,6 +28,10 @@ MAX_DEAD_SHARE: Final = 0.2
 _WORTH_COMPACTING: Final = 1024
 """Fewer dead rows than this cost less than rebuilding the rest."""
 _CACHED_VIEWS: Final = 16
+_WORTH_CALIBRATING: Final = 16
+"""In a catalog of fewer tools hardly a foreign request meets a word that it shares with one."""
+_MOVED_SHARE: Final = 0.25
+"""A catalog that grew or shrank by more than this since its calibration is calibrated anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,7 @@ class ReplicaState:
     matrix: MatrixSnapshot
     lexical: LexicalSnapshot
     quarantined: Mapping[ToolKey, StoredTool]
+    calibration: Calibration = UNCALIBRATED
     _views: dict[SearchScope, ScopeView] = field(default_factory=dict[SearchScope, ScopeView])
 
     @property
@@ -117,6 +125,8 @@ class Replica:
         self._lexical = LexicalIndex()
         self._table = RowTable()
         self._quarantined: Mapping[ToolKey, StoredTool] = MappingProxyType({})
+        self._calibration = UNCALIBRATED
+        self._calibrated_live = 0
         self._revision = 0
         self.state = self._publish()
 
@@ -150,6 +160,7 @@ class Replica:
             matrix=self._matrix.snapshot(),
             lexical=self._lexical.snapshot(),
             quarantined=self._quarantined,
+            calibration=self._calibration,
         )
 
     def _bury(self, keys: Sequence[ToolKey]) -> None:
@@ -180,7 +191,20 @@ class Replica:
         if new or len(kept) < len(self._quarantined):
             self._quarantined = MappingProxyType(kept | new)
 
-    # Compaction and snapshots.
+    # Calibration, compaction and snapshots.
+
+    @property
+    def wants_calibration(self) -> bool:
+        """Whether the catalog is another than the one whose weak matches were measured."""
+        live = self.state.live
+        return live >= _WORTH_CALIBRATING and abs(live - self._calibrated_live) > _MOVED_SHARE * self._calibrated_live
+
+    def calibrate(self, embedder: Embedder) -> None:
+        """Measure what a weak match is in this catalog. Raises: EmbeddingError."""
+        state = self.state
+        self._calibration = calibrate(embedder, matrix=state.matrix, lexical=state.lexical)
+        self._calibrated_live = state.live
+        self.state = self._publish()
 
     @property
     def wants_compaction(self) -> bool:
@@ -204,6 +228,10 @@ class Replica:
             "matrix": self._matrix.to_arrays(),
             "lexical": self._lexical.to_arrays(),
             "table": self._table.to_arrays(keep),
+            "calibration": {
+                "thresholds": self._calibration.to_array(),
+                "live": np.array([self._calibrated_live], dtype=np.int64),
+            },
         }
         return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
 
@@ -223,6 +251,10 @@ class Replica:
         if not matrix.n_rows == replica._lexical.n_rows == len(replica._table):
             raise CorruptSnapshotError("the snapshot's parts are of different lengths")
         replica._quarantined = MappingProxyType({tool.key: tool for tool in quarantined})
+        calibration = part("calibration")
+        if calibration:  # a snapshot of a catalog that was never calibrated has none
+            replica._calibration = Calibration.from_array(calibration["thresholds"])
+            replica._calibrated_live = int(calibration["live"][0])
         replica._revision = revision
         replica.state = replica._publish()
         return replica

@@ -67,6 +67,7 @@ class VectorToolIndex:
             reports.append(report)
             if progress is not None:
                 progress(done)
+        await self._write(self._writer.calibrate_if_much_changed)
         await self._write(self._writer.save_if_much_changed)
         return replace(merge_reports(reports), seconds=time.perf_counter() - started)
 

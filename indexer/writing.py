@@ -14,7 +14,13 @@ from indexer.definition import ToolDefinition, ToolKey
 from indexer.document import ToolDocument, document_of
 from indexer.embedders.base import Embedder
 from indexer.engine import TEXT_RECIPE, embed_tools
-from indexer.errors import CorruptSnapshotError, DimensionMismatchError, InvalidToolError, StoreError
+from indexer.errors import (
+    CorruptSnapshotError,
+    DimensionMismatchError,
+    EmbeddingError,
+    InvalidToolError,
+    StoreError,
+)
 from indexer.replica import Replica, ReplicaState
 from indexer.search import RegistrationReport, RejectedTool
 from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
@@ -74,6 +80,7 @@ class CatalogWriter:
             _log.warning("the snapshot does not fit the store and is rebuilt from it")
             self._replica = Replica(embedder.dimensions)
             self._catch_up()
+        self.calibrate_if_much_changed()
 
     @property
     def state(self) -> ReplicaState:
@@ -242,7 +249,17 @@ class CatalogWriter:
             tools.append(replace(one.tool, vector=vector, encoder_id=self.encoder_id))
         return tools
 
-    # Saving.
+    # Calibrating and saving.
+
+    def calibrate_if_much_changed(self) -> None:
+        """Measure anew what a weak match is, once the catalog is another; an encoder that fails leaves it as it was."""
+        with self._lock:
+            if self._closed or not self._replica.wants_calibration:
+                return
+            try:
+                self._replica.calibrate(self._embedder)
+            except EmbeddingError:
+                _log.exception("the encoder failed on the calibration; weak matches are told as before")
 
     def save_if_much_changed(self) -> None:
         """Flush the store and write a snapshot once that spares the next start something. Raises: StoreError."""

@@ -130,3 +130,18 @@ async def test_tools_on_disk_have_the_vectors_the_encoder_gave(settings: Indexer
     assert [stored.revision for stored in found] == [1, 2, 3, 4, 5, 6]
     for stored in found:
         assert np.linalg.norm(np.asarray(stored.vector)) == pytest.approx(1.0, abs=1e-5)
+
+
+async def test_what_is_weak_is_measured_once_and_kept_in_the_snapshot(settings: IndexerSettings) -> None:
+    words = ("invoice", "ticket", "calendar", "bucket", "mailbox", "branch", "player", "recipe")
+    tools = [tool(f"{verb}_{noun}", f"{verb} one {noun} of a user") for noun in words for verb in ("create", "delete")]
+    request = ToolSearchRequest(queries=("peel the onions for grandmother and stir the soup",), max_results=1)
+    first = await open_index(settings)
+    await first.register(tools)
+    weak = await first.search(request)
+    await first.aclose()
+    second = await open_index(settings)
+
+    assert all("weak match" in hit.reasons for hit in weak.results)
+    assert (await second.search(request)).results == weak.results
+    await second.aclose()
