@@ -1,6 +1,7 @@
 """Arguments a model wrote, checked against a tool's schema; what is wrong is said in words the model can act on."""
 
 import difflib
+import json
 import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +34,8 @@ def arguments_problem(schema: JsonObject, arguments: Mapping[str, Any]) -> str |
     values, depth = _extent(arguments)
     if depth > MAX_ARGUMENT_DEPTH:
         return f"The arguments are nested deeper than {MAX_ARGUMENT_DEPTH} levels. Send a flatter value."
+    if half := _half_character(arguments):
+        return f"{half} half of a character (an unpaired surrogate). Send the whole character, or leave it out."
     check = _CHECKS.get(schema)
     cost = check.weights.of(check.schema, depth) * values
     if cost > _CHECKABLE:
@@ -93,6 +96,16 @@ def _inner(value: object) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return cast(Mapping[str, Any], value).values()
     return cast(Sequence[Any], value) if isinstance(value, list | tuple) else ()
+
+
+def _half_character(arguments: Mapping[str, Any]) -> str:
+    """The start of a sentence about the argument whose text no encoding can carry; empty where there is none."""
+    for name, value in arguments.items():
+        try:
+            json.dumps([name, value], ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError:
+            return f"Argument {name!a} holds"
+    return ""
 
 
 def _sentence(problems: Iterable[str]) -> str | None:
@@ -201,7 +214,10 @@ def _article(kind: str) -> str:
 
 
 def _shown(value: object) -> str:
-    return _cut(orjson.dumps(value, default=str).decode(), 80)
+    try:
+        return _cut(orjson.dumps(value, default=str).decode(), 80)
+    except TypeError:  # an integer beyond 64 bits
+        return _cut(json.dumps(value, default=str), 80)
 
 
 def _cut(text: str, limit: int = 200) -> str:

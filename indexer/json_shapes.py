@@ -20,6 +20,8 @@ _ANNOTATION_NAMES: Final = {
     "idempotentHint": "idempotent",
     "openWorldHint": "open_world",
 }
+_MAX_SHOWN: Final = 80
+"""Characters of a name that nobody knows, for its error."""
 _ANTHROPIC_ONLY: Final = frozenset({"cache_control", "defer_loading", "eager_input_streaming", "input_examples"})
 
 
@@ -107,9 +109,10 @@ def _adopt_annotations(record: dict[str, Any], annotations: Mapping[str, Any]) -
 def _unknown_field(
     name: str, known: frozenset[str], shape: Shape, complain: Callable[[str, str, str], InvalidToolError]
 ) -> InvalidToolError:
-    close = difflib.get_close_matches(name, sorted(known), n=1)
+    shown = name if len(name) <= _MAX_SHOWN else f"{name[: _MAX_SHOWN - 1]}…"
+    close = difflib.get_close_matches(shown, sorted(known), n=1)
     fix = f"Did you mean {close[0]!r}?" if close else f"Known fields: {', '.join(sorted(known - shape.ignored))}."
-    return complain(name, f"is no field of a tool (read in the {shape.name} shape)", fix)
+    return complain(shown, f"is no field of a tool (read in the {shape.name} shape)", fix)
 
 
 _PYTHON_TYPES: Final[Mapping[str, str | None]] = {
@@ -129,10 +132,10 @@ def with_json_types(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]
         del mended["type"]
     elif isinstance(kind, str) and kind in _PYTHON_TYPES:
         mended["type"] = _PYTHON_TYPES[kind]
-    elif isinstance(kind, str) and kind.endswith("[]"):
-        mended["type"], mended["items"] = "array", with_json_types({"type": kind[:-2]}, depth + 1)
     if depth > _MENDED_DEPTH:
         return mended
+    if isinstance(kind, str) and kind.endswith("[]"):
+        mended["type"], mended["items"] = "array", with_json_types({"type": kind[:-2]}, depth + 1)
     properties = mended.get("properties")
     if isinstance(properties, Mapping):
         _mend_properties(mended, cast(Mapping[str, Any], properties), depth)

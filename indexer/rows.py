@@ -17,6 +17,7 @@ from indexer.errors import CorruptSnapshotError
 from indexer.search import SearchScope
 
 _HASH_BYTES: Final = 16
+_MAX_SLASHES: Final = 16
 _ROW_OBJECTS_BYTES: Final = 560
 """Of one row in the lists and dictionaries, with their tuples and integers, its strings apart."""
 
@@ -98,8 +99,9 @@ class RowTable:
         folded = name.casefold()
         names = self._name_rows.get(tenant, {})
         rows = [row for row in names.get(folded, ()) if row < below]
-        namespace, slash, short = folded.rpartition("/")
-        if slash:
+        # Either part may hold slashes of its own.
+        for place in [place for place, letter in enumerate(folded) if letter == "/"][:_MAX_SLASHES]:
+            namespace, short = folded[:place], folded[place + 1 :]
             rows += [
                 row for row in names.get(short, ()) if row < below and self._keys[row].namespace.casefold() == namespace
             ]

@@ -1,8 +1,9 @@
 """The border where definitions come in: what cannot be held is refused, what cannot be used is quarantined."""
 
+import math
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, cast, get_args
 
 import orjson
@@ -169,18 +170,9 @@ class _Reader:
         description = self.record.get("description")
         if isinstance(description, str):
             self._check_length("description", description, MAX_DESCRIPTION_BYTES)
-        values, stack = 0, [(name, value, 0) for name, value in self.record.items()]
-        while stack:
-            name, value, depth = stack.pop()
-            values += 1
-            if depth > 200 or values > 5 * MAX_SCHEMA_VALUES:
-                raise self.error(name, "is nested too deeply or too large to be held", "Flatten or shorten it.")
-            if isinstance(value, str):
-                continue
-            if isinstance(value, dict | Mapping):
-                stack.extend((name, inner, depth + 1) for inner in cast(Mapping[str, Any], value).values())
-            elif isinstance(value, list | tuple):
-                stack.extend((name, inner, depth + 1) for inner in cast(list[Any], value))
+        for name, value in self._values():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise self.error(name, f"{value} is not a JSON number", "Leave it out, or write a finite number.")
         for name, value in self.record.items():
             try:
                 size = len(orjson.dumps(value))
@@ -190,6 +182,22 @@ class _Reader:
                 raise self.error(
                     name, f"is {size:,} bytes long; at most {MAX_DEFINITION_BYTES:,} are taken", "Shorten it."
                 )
+
+    def _values(self) -> Iterator[tuple[str, object]]:
+        """Every value of the record with the field it stands in. Raises: InvalidToolError past the bounds."""
+        values, stack = 0, [(name, value, 0) for name, value in self.record.items()]
+        while stack:
+            name, value, depth = stack.pop()
+            values += 1
+            if depth > 200 or values > 5 * MAX_SCHEMA_VALUES:
+                raise self.error(name, "is nested too deeply or too large to be held", "Flatten or shorten it.")
+            yield name, value
+            if isinstance(value, str):
+                continue
+            if isinstance(value, dict | Mapping):
+                stack.extend((name, inner, depth + 1) for inner in cast(Mapping[str, Any], value).values())
+            elif isinstance(value, list | tuple):
+                stack.extend((name, inner, depth + 1) for inner in cast(list[Any], value))
 
     def name(self, field: str, default: str | None = None) -> str:
         value = self.record.get(field)

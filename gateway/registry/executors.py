@@ -53,7 +53,6 @@ class PythonToolCallback:
 def _loaded(target: str) -> ToolCallback:
     """The function behind `module:function`, as a tool. Raises: ToolExecutionError."""
     from gateway.tools.function import tool
-    from indexer import IndexerError
 
     module_name, _, path = target.partition(":")
     try:
@@ -61,7 +60,7 @@ def _loaded(target: str) -> ToolCallback:
         for name in path.split("."):
             found = getattr(found, name)
         return cast("ToolCallback", found) if hasattr(found, "spec") else tool(found)
-    except (ImportError, AttributeError, ValueError, TypeError, IndexerError) as error:
+    except (Exception, SystemExit) as error:  # importing runs code, which may fail in any way
         logger.warning("the Python tool %r cannot be loaded: %s", target, error)
         raise ToolExecutionError(
             "This tool is not available: the gateway cannot load its code. Do not call it again; go on without it "

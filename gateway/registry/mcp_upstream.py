@@ -155,6 +155,8 @@ class SupervisedMcpConnection:
                 take.cancel()
                 return
             call = take.result()
+            if call.result.done():
+                continue  # nobody waits for it any more
             task = running.create_task(self._run(session, call, gone))
             call.result.add_done_callback(_canceller(task))
 

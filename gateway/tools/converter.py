@@ -11,7 +11,10 @@ from typing import Any, Final, Protocol, cast
 
 from gateway.chat.messages import Content
 
-_EMAIL: Final = re.compile(r"([A-Za-z0-9])[A-Za-z0-9._%+-]*@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)")
+_EMAIL: Final = re.compile(
+    # Only tried where a run of such characters begins, so that a long one without an @ is read once.
+    r"(?<![A-Za-z0-9._%+-])([._%+-]*+)([A-Za-z0-9])[A-Za-z0-9._%+-]*+@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)"
+)
 
 
 class ToolCallResultConverter(Protocol):
@@ -80,7 +83,7 @@ class EmailMaskingConverter:
 
 def masked(text: str) -> str:
     """The text with `kim.lee@example.org` as `k***@example.org`."""
-    return _EMAIL.sub(r"\1***@\2", text)
+    return _EMAIL.sub(r"\1\2***@\3", text)
 
 
 def image_part(image: Image) -> Mapping[str, Any]:

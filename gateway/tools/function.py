@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from gateway.chat.messages import Content
 from gateway.chat.prompt import ToolSpec
-from gateway.errors import ToolArgumentsError
+from gateway.errors import ToolArgumentsError, ToolExecutionError
 from gateway.tools.callback import CompletionKeys, ToolMetadata
 from gateway.tools.context import ToolContext
 from gateway.tools.converter import JsonResultConverter, ToolCallResultConverter
@@ -87,11 +87,15 @@ class FunctionToolCallback:
         return self._converter.convert(await self._run(bound), returns_nothing=self._returns_nothing)
 
     async def _run(self, arguments: dict[str, Any]) -> object:
-        if inspect.iscoroutinefunction(inspect.unwrap(self._function)):
-            return await self._function(**arguments)
-        # A thread cannot be stopped: a cancelled run lets go of it instead of waiting.
-        result = await anyio.to_thread.run_sync(functools.partial(self._function, **arguments), abandon_on_cancel=True)
-        return await result if inspect.isawaitable(result) else result
+        try:
+            if inspect.iscoroutinefunction(inspect.unwrap(self._function)):
+                return await self._function(**arguments)
+            # A thread cannot be stopped: a cancelled run lets go of it instead of waiting.
+            call = functools.partial(self._function, **arguments)
+            result = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+            return await result if inspect.isawaitable(result) else result
+        except SystemExit as error:  # code written as a script leaves so; it would end the whole process
+            raise ToolExecutionError(f"{self._spec.name} tried to exit the program (code {error.code})") from error
 
 
 @overload

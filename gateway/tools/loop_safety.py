@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
@@ -19,6 +20,8 @@ TOOL_EXECUTION: Final = "tool_execution"
 
 _EMPTY_RESULTS: Final = frozenset({"", "[]", "{}", "null", '""'})
 _EVERYTHING: Final = "*"
+_MAX_TARGETS: Final = 1_000
+"""Of one call: lists in several arguments multiply."""
 
 Target: TypeAlias = str
 """The canonical JSON of a tool's completion keys."""
@@ -147,6 +150,9 @@ def _targets(call: ToolCall, keys: CompletionKeys) -> Iterator[Target]:
         choices.append(cast("list[object]", value) if isinstance(value, list) else [value])
     if any(isinstance(one, str) and one.casefold() in keys.everything for values in choices for one in values):
         yield _EVERYTHING
+        return
+    if math.prod(map(len, choices)) > _MAX_TARGETS:
+        yield encode_json(choices).decode()  # more than anyone collects one by one: all of it is one target
         return
     for combination in itertools.product(*choices):
         yield encode_json(combination).decode()

@@ -127,11 +127,13 @@ class ToolSearchTool:
                 'tool should do, {"queries": ["refund an order"]} say.'
             )
         wanted = arguments.get("max_results")
-        asked = int(wanted) if isinstance(wanted, int | float) and wanted >= 1 else self._max_results
+        asked = self._max_results
+        if isinstance(wanted, int | float) and 1 <= wanted <= asked:
+            asked = int(wanted)
         namespace = arguments.get("namespace")
         return SearchQuery(
             queries=queries[:MAX_QUERIES],
-            max_results=min(asked, self._max_results),
+            max_results=asked,
             namespace=namespace.strip() if isinstance(namespace, str) and namespace.strip() else None,
         )
 

@@ -107,7 +107,7 @@ def _imported(name: str) -> ModuleType:
                 fix=f"Run from its folder ({here}) or install it.",
             ) from error
         raise SourceError(f"python:{name}", f"needs the module {error.name!r}", fix="Install it.") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # importing runs code, which may fail in any way
         raise SourceError(f"python:{name}", f"importing it failed: {type(error).__name__}: {error}") from error
     finally:
         if added:

@@ -101,3 +101,16 @@ def test_endless_nesting_is_refused_without_looking_at_it() -> None:
     for _ in range(10_000):
         value = [value]
     assert "deeper than 100 levels" in (arguments_problem(SCHEMA, {"city": value}) or "")
+
+
+@pytest.mark.parametrize("arguments", [{"city": "\ud83d"}, {"\udc00": 1}, {"city": [{"a": "x\ud83d"}]}])
+def test_half_a_character_is_told_and_breaks_nothing(arguments: dict[str, Any]) -> None:
+    told = arguments_problem(SCHEMA, arguments) or ""
+    assert "half of a character" in told
+    told.encode()
+
+
+@pytest.mark.parametrize("schema", [{"const": "x"}, {"enum": ["x", 1]}, {"maximum": 5}, {"type": "string"}])
+def test_an_integer_beyond_64_bits_can_be_spoken_of(schema: dict[str, Any]) -> None:
+    told = arguments_problem({"type": "object", "properties": {"n": schema}}, {"n": 10**30})
+    assert "'n'" in (told or "")

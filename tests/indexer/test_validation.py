@@ -360,3 +360,24 @@ def test_hidden_text_of_a_definition_made_in_code_is_judged_too() -> None:
     problem = judge(ToolDefinition(name="a", example_queries=("x\u202ey",)))
     assert problem is not None
     assert problem.field == "example_queries"
+
+
+def test_a_type_of_endless_brackets_is_no_recursion() -> None:
+    definition = definition_from_json(
+        {"name": "a", "input_schema": {"type": "object", "properties": {"x": {"type": "string" + "[]" * 50_000}}}}
+    )
+    problem = judge(definition)
+    assert problem is not None
+    assert problem.field.startswith("input_schema")
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
+def test_a_number_that_json_does_not_have_is_refused_wherever_it_stands(number: float) -> None:
+    assert refusal({"name": "a", "input_schema": {"properties": {"x": {"maximum": number}}}}).field == "input_schema"
+    assert refusal({"name": "a", "executor": {"kind": "client", "config": {"x": [number]}}}).field == "executor"
+
+
+def test_an_unknown_field_of_any_length_is_named_in_a_short_error() -> None:
+    error = refusal({"name": "a", "x" * 100_000: 1})
+    assert error.field.startswith("xxx")
+    assert len(str(error)) < 1_000

@@ -261,6 +261,14 @@ async def test_an_exact_name_comes_first_with_score_one(index: VectorToolIndex, 
     assert response.results[0].reasons == ("exact name",)
 
 
+@pytest.mark.parametrize("query", ["team/shop/orders/list", "select:team/shop/orders/list", "orders/list"])
+async def test_namespaces_and_names_with_slashes_are_exact_names_too(index: VectorToolIndex, query: str) -> None:
+    await index.register([tool("orders/list", namespace="team/shop")])
+    response = await index.search(request(query))
+    assert response.results[0].definition.name == "orders/list"
+    assert response.results[0].reasons == ("exact name",)
+
+
 async def test_a_select_query_returns_the_named_tools_and_nothing_else(index: VectorToolIndex) -> None:
     assert await names(index, "select: send_mail, shop__refund_order ,unknown") == ["send_mail", "refund_order"]
 

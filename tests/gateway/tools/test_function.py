@@ -1,5 +1,6 @@
 """Python functions as tools."""
 
+import sys
 import threading
 from dataclasses import dataclass
 from datetime import date
@@ -10,7 +11,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from gateway.chat.messages import Content
-from gateway.errors import ToolArgumentsError
+from gateway.errors import ToolArgumentsError, ToolExecutionError
 from gateway.tools.context import ToolContext
 from gateway.tools.function import FunctionToolCallback, tool
 from indexer import InvalidToolError
@@ -162,3 +163,18 @@ def test_a_function_without_hints_is_refused_with_the_parameter() -> None:
 
         @tool  # pyright: ignore[reportUnknownArgumentType] - the missing hint is the point
         def f(a): ...  # noqa: ANN001, ANN202  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
+
+
+async def test_a_function_that_leaves_like_a_script_fails_alone() -> None:
+    @tool
+    def script() -> None:
+        sys.exit(3)
+
+    @tool
+    async def later() -> None:
+        raise SystemExit
+
+    with pytest.raises(ToolExecutionError, match="tried to exit the program \\(code 3\\)"):
+        await run(script)
+    with pytest.raises(ToolExecutionError, match="tried to exit"):
+        await run(later)

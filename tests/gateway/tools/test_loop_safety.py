@@ -159,3 +159,11 @@ def test_the_report_says_what_ran_and_what_did_not() -> None:
         "stopped": 0,
         "tools": {"tool": 2, "poll": 1},
     }
+
+
+def test_lists_that_multiply_are_one_target() -> None:
+    run = Run()
+    keys = ToolMetadata(completion=CompletionKeys(("a", "b", "c")))
+    many = list(range(1_000))
+    assert run.call(keys, {"a": many, "b": many, "c": many}) == "ran"
+    assert run.call(keys, {"a": many, "b": many, "c": many}) != "ran"

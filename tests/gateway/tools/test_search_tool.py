@@ -132,3 +132,10 @@ def test_a_description_becomes_one_line() -> None:
     long = one_line("x " * 300)
     assert len(long) <= 160 and long.endswith("…")
     assert one_line("v1.2 of e.g. this") == "v1.2 of e.g."
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"), [(float("inf"), 5), (float("nan"), 5), (1e300, 5), (-1, 5), (0.5, 5), (2.9, 2), ("3", 5)]
+)
+async def test_any_number_of_results_is_read(asked: Any, given: int) -> None:
+    assert (await parsed(queries=["x"], max_results=asked)).max_results == given

@@ -77,3 +77,8 @@ def test_a_function_that_is_not_there_is_answered_with_those_that_are(module_fol
 def test_a_module_without_functions_holds_no_tools(module_folder: Path) -> None:
     (module_folder / "shop_tools_g.py").write_text("x = 1")
     assert "holds no tools" in failure(open_source("python:shop_tools_g")).reason
+
+
+def test_a_module_that_leaves_when_it_is_imported_does_not_take_the_program_along(module_folder: Path) -> None:
+    (module_folder / "shop_tools_h.py").write_text("import sys; sys.exit(2)")
+    assert "importing it failed: SystemExit" in failure(open_source("python:shop_tools_h")).reason
