@@ -15,7 +15,7 @@ from indexer.definition import (
 from indexer.document import ToolDocument, dense_text, document_of, short_text
 from indexer.embedders.base import Embedder
 from indexer.embedders.factory import make_embedder
-from indexer.engine import embed_tools, search_rows
+from indexer.engine import RankedRows, calibrate, embed_tools, search_rows
 from indexer.errors import (
     CorruptSnapshotError,
     DimensionMismatchError,
@@ -61,8 +61,10 @@ __all__ = [
     "IndexerError",
     "IndexerSettings",
     "LexicalIndex",
+    "RankedRows",
     "ToolDocument",
     "VectorMatrix",
+    "calibrate",
     "dense_text",
     "document_of",
     "embed_tools",

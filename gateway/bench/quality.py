@@ -5,6 +5,7 @@ Each set is indexed and searched through the functions that the product searches
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -13,14 +14,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gateway.bench.abstention import Abstention, abstention_record, measure_abstention
 from gateway.bench.bm25_baseline import Bm25Baseline
 from gateway.bench.retrieval_metrics import DEPTH, METRICS, bootstrap_interval, query_metrics
 from gateway.bench.retrieval_sets import JudgedQuery, RetrievalSet, Split, find_sets, load_set
 from indexer import (
     Embedder,
     LexicalIndex,
+    RankedRows,
     ToolDefinition,
     VectorMatrix,
+    calibrate,
     document_of,
     embed_tools,
     make_embedder,
@@ -55,6 +59,8 @@ class SetQuality:
     baselines: dict[str, SystemQuality] = field(default_factory=dict[str, SystemQuality])
     gain: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """nDCG@10 over BM25 fields in points: mean, and its paired 95 % interval."""
+    abstention: Abstention | None = None
+    """What confidence is worth; None where it was not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +83,33 @@ class CatalogUnderTest:
         matrix.append(embed_tools(embedder, documents))
         self._embedder = embedder
         self._lexical, self._matrix = lexical.snapshot(), matrix.snapshot()
+        self._calibration = calibrate(embedder, matrix=self._matrix, lexical=self._lexical)
         self._named: defaultdict[str, list[int]] = defaultdict(list)
         for row, tool in enumerate(tools):
             self._named[tool.name.casefold()].append(row)
 
     def rank(self, query: str, k: int) -> list[int]:
         """Rows of the k best tools, best first; exact names before all others."""
-        found = search_rows(query, self._embedder, matrix=self._matrix, lexical=self._lexical, k=k)
-        ranked: list[int] = found.rows.tolist()
+        ranked: list[int] = self._search(query, k).rows.tolist()
         exact = [row for name in name_candidates(query) for row in self._named.get(name.casefold(), ())]
         return list(dict.fromkeys((*exact, *ranked)))[:k]
+
+    def confidence(self, query: str, without: AbstractSet[int] = frozenset()) -> float:
+        """Of the best result, 0 where there is none; `without`: tools that are not in the catalog this time."""
+        rows = np.setdiff1d(np.arange(self._matrix.n_rows), np.fromiter(without, np.int64)) if without else None
+        found = self._search(query, 1, rows)
+        return float(found.confidence[0]) if len(found.rows) else 0.0
+
+    def _search(self, query: str, k: int, rows: npt.NDArray[np.int64] | None = None) -> RankedRows:
+        return search_rows(
+            query,
+            self._embedder,
+            matrix=self._matrix,
+            lexical=self._lexical,
+            k=k,
+            rows=rows,
+            calibration=self._calibration,
+        )
 
 
 def run_quality(
@@ -120,7 +143,8 @@ def measure_set(
         if progress is not None:
             progress(judged.name, done, len(judged.queries))
 
-    scores, times = _run(CatalogUnderTest(judged.tools, embedder).rank, judged.queries, heard)
+    catalog = CatalogUnderTest(judged.tools, embedder)
+    scores, times = _run(catalog.rank, judged.queries, heard)
     baselines: dict[str, SystemQuality] = {}
     fields = scores
     for name, baseline in (
@@ -137,7 +161,15 @@ def measure_set(
         product=_summary(scores, times),
         baselines=baselines,
         gain=(float(ahead.mean()), *bootstrap_interval(ahead)),
+        abstention=_abstention(catalog, judged),
     )
+
+
+def _abstention(catalog: CatalogUnderTest, judged: RetrievalSet) -> Abstention:
+    served = np.array([catalog.confidence(query.text) for query in judged.queries])
+    removed = np.array([catalog.confidence(query.text, without=query.relevant) for query in judged.queries])
+    negatives = np.array([catalog.confidence(text) for text in judged.negatives])
+    return measure_abstention(served, removed, negatives if len(negatives) else None)
 
 
 def report_to_record(report: QualityReport) -> dict[str, Any]:
@@ -154,6 +186,7 @@ def report_to_record(report: QualityReport) -> dict[str, Any]:
                 "queries": entry.queries,
                 **_system_record(entry.product),
                 "gain_over_bm25_fields": [round(value, 2) for value in entry.gain],
+                "abstention": abstention_record(entry.abstention) if entry.abstention is not None else None,
                 "peers": {name: _system_record(system) for name, system in entry.baselines.items()},
             }
             for entry in report.sets

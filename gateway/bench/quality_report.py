@@ -22,6 +22,10 @@ def render_markdown(report: QualityReport) -> str:
         "Figures are percent; ± and brackets are 95 % intervals from 1,000 resamples of the queries.",
         _table(report.sets),
         "C@10: every needed tool is among the first ten. Gain: nDCG@10 over BM25 on fields, paired.",
+        "## Requests that should be refused",
+        _refusals(report.sets),
+        "At 95 % kept: the threshold that keeps 95 % of a set's own queries. Weak: by the catalog's own calibration, "
+        "made from foreign requests alone. Removed: the set's queries with every right tool taken out of the catalog.",
         "## nDCG@10",
         _plot(report.sets),
     ]
@@ -55,6 +59,23 @@ def _row(entry: SetQuality) -> list[str]:
         f"{gain:+.1f} [{low:+.1f}, {high:+.1f}]",
         f"{product.p50_ms:.2f}",
     ]
+
+
+def _refusals(sets: Sequence[SetQuality]) -> str:
+    header = [
+        "set", "own kept as good", "removed: refused at 95 % kept", "as weak", "AUC",
+        "negatives: refused at 95 % kept", "as weak", "AUC",
+    ]  # fmt: skip
+    rows = [header, ["---"] + ["---:"] * (len(header) - 1)]
+    for entry in sets:
+        if (abstention := entry.abstention) is None:
+            continue
+        cells = [entry.name, f"{abstention.kept_as_good:.1f}"]
+        for refusals in (abstention.removed, abstention.negatives):
+            values = (refusals.refused, refusals.refused_as_weak, refusals.auc) if refusals is not None else ()
+            cells.extend([f"{value:.1f}" for value in values] or [""] * 3)
+        rows.append(cells)
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _plot(sets: Sequence[SetQuality]) -> str:

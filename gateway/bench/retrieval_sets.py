@@ -34,6 +34,11 @@ class JudgedQuery:
     text: str
     needs: tuple[frozenset[int], ...]
 
+    @property
+    def relevant(self) -> frozenset[int]:
+        """All tools that meet any need."""
+        return frozenset(tool for need in self.needs for tool in need)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalSet:

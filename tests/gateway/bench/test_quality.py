@@ -59,12 +59,14 @@ def test_a_run_measures_every_set_and_says_what_it_measured(tmp_path: Path) -> N
     }  # fmt: skip
     assert entry["ci95"][0] <= entry["ndcg@10"] <= entry["ci95"][1]
     assert set(entry["peers"]) == {"bm25-json", "bm25-fields"}
+    assert entry["abstention"]["negatives"] is None
+    assert 0 <= entry["abstention"]["removed"]["refused_at_95_kept"] <= 100
     assert heard[-1] == ("small", 3, 3)
 
 
 def test_the_report_for_people_shows_every_set_and_the_mean(tmp_path: Path) -> None:
-    for name in ("small", "other"):
-        _write_set(tmp_path / name)
+    _write_set(tmp_path / "small")
+    _write_set(tmp_path / "other", negatives=[{"id": "n1", "text": "sing for me"}])
 
     text = render_markdown(run_quality(tmp_path, encoder="hashing"))
 
