@@ -68,9 +68,12 @@ class RemoteToolIndex:
         answer = await _threaded(self._gateway.post, "/v1/search", body)
         found = [await self._reference(result) for result in answer["results"]]
         found.sort(key=lambda reference: reference.definition.key in request.already_found)
+        results = tuple(found[: request.max_results])
         empty = cast("dict[str, Any]", answer["empty"] or {})
+        if results and all(reference.definition.key in request.already_found for reference in results):
+            empty["reason"] = "all_already_found"
         return ToolSearchResponse(
-            results=tuple(found[: request.max_results]),
+            results=results,
             catalog_revision=answer["catalog_revision"],
             degraded=answer["degraded"],
             stale=answer["stale"],

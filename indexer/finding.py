@@ -22,6 +22,8 @@ _log = logging.getLogger(__name__)
 
 MAX_SUGGESTED_NAMESPACES: Final = 8
 MAX_QUERIES: Final = 5
+MAX_QUERY_LENGTH: Final = 4_000
+"""Characters of one query that are read: a need is a sentence, and a search must not hold up others."""
 _MAX_SURPLUS: Final = 100
 """How many more than asked for are ranked, so that tools already found do not take the places of others."""
 _MAX_SCORE: Final = 0.99
@@ -48,7 +50,7 @@ class _Need:
 def find_tools(state: ReplicaState, request: ToolSearchRequest, embedder: Embedder) -> ToolSearchResponse:
     """Answer a request from one state of the catalog; an encoder that fails costs meaning, not the answer."""
     view = state.view(request.scope)
-    queries = [query.strip() for query in request.queries if query.strip()][:MAX_QUERIES]
+    queries = [text for query in request.queries if (text := _readable(query))][:MAX_QUERIES]
     if not view.count or not queries or request.max_results < 1:
         return _nothing(state, request, view)
     selections = [parse_select(query) for query in queries]
@@ -67,6 +69,11 @@ def find_tools(state: ReplicaState, request: ToolSearchRequest, embedder: Embedd
             }
         needs.append(_Need(query, exact))
     return _respond(state, request, view, needs, degraded)
+
+
+def _readable(query: str) -> str:
+    """What of a query is read: its beginning, where encoders take no halves of characters."""
+    return query[:MAX_QUERY_LENGTH].encode("utf-8", "replace").decode().strip()
 
 
 def _embed(planned: Sequence[PlannedQuery], embedder: Embedder) -> tuple[list[Vectors | None], Degradation]:
@@ -164,7 +171,13 @@ def _respond(
     admitted = tuple(reference for reference in results if request.scope.admits(reference.definition))
     if not admitted:
         return _nothing(state, request, view, degraded)
-    return ToolSearchResponse(results=admitted, catalog_revision=state.revision, degraded=degraded)
+    known = all(reference.definition.key in request.already_found for reference in admitted)
+    return ToolSearchResponse(
+        results=admitted,
+        catalog_revision=state.revision,
+        degraded=degraded,
+        empty_reason="all_already_found" if known else "",
+    )
 
 
 def _reference(state: ReplicaState, hit: _Hit, query: str) -> ToolReference:

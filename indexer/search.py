@@ -66,7 +66,7 @@ class ToolReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSearchResponse:
-    """The answer to a search; when it is empty it says why."""
+    """The answer to a search; when it holds nothing new it says why."""
 
     results: tuple[ToolReference, ...]
     catalog_revision: int
@@ -74,6 +74,7 @@ class ToolSearchResponse:
     stale: bool = False
     """The store cannot be reached: the answer comes from the last snapshot."""
     empty_reason: EmptyReason = ""
+    """Why there is nothing, or nothing new: `all_already_found` comes with the tools that the caller has already."""
     namespaces: tuple[str, ...] = ()
     """Namespaces worth trying, when the answer is empty."""
     took_ms: float = 0.0

@@ -121,6 +121,12 @@ class ToolLoopRun:
         self.tool_rounds += 1
         self.new_messages += [message, results]
 
+    def insists_on(self, name: str) -> bool:
+        """Whether the caller wants this very tool to be called."""
+        choice = self.tool_choice
+        function = cast("Mapping[str, Any]", choice).get("function") if isinstance(choice, Mapping) else None
+        return isinstance(function, Mapping) and cast("Mapping[str, Any]", function).get("name") == name
+
     def choice_is_met(self) -> None:
         """A tool that the caller insisted on has run: from now on the model may answer."""
         choice = self.tool_choice

@@ -154,7 +154,7 @@ class BoundSearchTool:
         search.found = tuple(self._shown(response))
         search.done = True
         if search.found:
-            return found_text(query, search.found)
+            return found_text(query, search.found, is_new=response.empty_reason != "all_already_found")
         return full_text(self.run.max_discovered) if response.results else empty_text(query, response)
 
     def _shown(self, response: ToolSearchResponse) -> Iterator[FoundTool]:

@@ -196,7 +196,7 @@ class ToolCallingAdvisor:
             for event in end:
                 yield event
             return
-        if any(self.is_work(call) for call in message.tool_calls):
+        if any(self.is_work(call) or run.insists_on(call.name) for call in message.tool_calls):
             run.choice_is_met()
         run.messages = list(await self.next_instructions(run, message, results))
 

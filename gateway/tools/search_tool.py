@@ -151,14 +151,15 @@ class ToolSearchTool:
         )
 
 
-def found_text(query: SearchQuery, found: Sequence[FoundTool]) -> str:
-    """The answer that lists what was found, one line a tool, as compact JSON."""
+def found_text(query: SearchQuery, found: Sequence[FoundTool], *, is_new: bool = True) -> str:
+    """The answer that lists what was found, one line a tool, as compact JSON; `is_new`: not all of it was known."""
     several = len(query.queries) > 1
+    what = "These tools are now in your tool list." if is_new else "You have these tools already; nothing else matches."
+    then = "search again only for something else." if is_new else "do not search for this again."
     return _text(
         {
             "tools": [_entry(tool, with_query=several) for tool in found],
-            "next": "These tools are now in your tool list. Call the one that fits by its name; "
-            "search again only for something else.",
+            "next": f"{what} Call the one that fits by its name; {then}",
         }
     )
 
@@ -188,8 +189,6 @@ def empty_text(query: SearchQuery, response: ToolSearchResponse) -> str:
             why = f"There is nothing in {asked}. Do not repeat this search" + (
                 ": leave `namespace` out, or use another one." if query.namespace else ": answer without such a tool."
             )
-        case "all_already_found":
-            why = "Everything that matches is already in your tool list. Call one of those; do not search for it again."
         case _:
             why = (
                 f"No tool in {asked} does this. Do not repeat the same query. If you know another word for the need, "

@@ -59,6 +59,15 @@ async def test_tools_found_before_come_last() -> None:
         known = frozenset({TOOLS[0].key})
         found = await remote.search(ToolSearchRequest(queries=("refund an order",), already_found=known))
     assert [one.definition.name for one in found.results][-1] == "refund_order"
+    assert found.empty_reason == ""
+
+
+async def test_an_answer_of_tools_found_before_says_so_as_the_index_does() -> None:
+    asked = ToolSearchRequest(queries=("refund an order",), already_found=frozenset(one.key for one in TOOLS))
+    async with both() as (index, remote):
+        here, there = await index.search(asked), await remote.search(asked)
+    assert here.results and there.results
+    assert (here.empty_reason, there.empty_reason) == ("all_already_found", "all_already_found")
 
 
 async def test_aliases_are_resolved_and_unknown_ones_left_out() -> None:

@@ -289,6 +289,22 @@ async def test_tools_already_found_come_after_the_others(index: VectorToolIndex)
     order = [hit.definition.name for hit in response.results]
     assert order[0] == "cancel_order"
     assert order[-1] == "refund_order"
+    assert response.empty_reason == ""
+
+
+async def test_an_answer_that_holds_nothing_new_says_so_and_keeps_its_tools(index: VectorToolIndex) -> None:
+    everything = frozenset(one.key for one in SHOP)
+    known = ToolSearchRequest(queries=("an order",), max_results=5, already_found=everything)
+    response = await index.search(known)
+    assert response.results[0].definition.namespace == "shop"
+    assert response.empty_reason == "all_already_found"
+
+
+@pytest.mark.parametrize("query", ["an order \ud83d", "an order " + "x" * 1_000_000, "\udc00"])
+async def test_a_query_of_any_text_is_answered(index: VectorToolIndex, query: str) -> None:
+    response = await index.search(request(query))
+    assert response.degraded == "none"
+    assert response.took_ms < 1_000
 
 
 async def test_max_results_bounds_the_answer(index: VectorToolIndex) -> None:

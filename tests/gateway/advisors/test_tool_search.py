@@ -314,6 +314,31 @@ async def test_a_search_alone_does_not_meet_a_required_choice() -> None:
     assert [one.options.tool_choice for one in model.prompts] == ["required", "required", "auto"]
 
 
+async def test_a_search_that_was_insisted_on_is_made_once() -> None:
+    model = ScriptedChatModel(search("weather"), "there is one")
+    choice = {"type": "function", "function": {"name": "search_tools"}}
+    prompt = Prompt(messages=(UserMessage(content="go"),), options=ChatOptions(tool_choice=choice))
+    await run(model, prompt, runner=Runner(), max_results=4)
+    assert [one.options.tool_choice for one in model.prompts] == [choice, "auto"]
+
+
+async def test_a_search_that_finds_only_known_tools_says_so_and_names_them() -> None:
+    model = ScriptedChatModel(search("refund an order"), search("customer's money back"), "done")
+    response = await run(model, index=await catalog([REFUND]))
+    answer = model.prompts[2].messages[-1]
+    assert isinstance(answer, ToolResponseMessage)
+    said = json.loads(str(answer.responses[0].content))
+    assert [one["name"] for one in said["tools"]] == ["refund_order"]
+    assert said["next"].startswith("You have these tools already")
+    assert [record.empty_reason for record in searches(response)] == ["", "all_already_found"]
+
+
+async def test_a_search_of_any_length_is_answered() -> None:
+    model = ScriptedChatModel(search("refund an order" + " lorem" * 200_000), "done")
+    await run(model)
+    assert "refund_order" in names(model.prompts[1])
+
+
 async def test_a_conversation_is_shown_no_more_found_tools_than_its_cap() -> None:
     model = ScriptedChatModel(search("refund an order", "send an e-mail"), search("storage buckets"), "done")
     await run(model, max_results=2, max_discovered=1)

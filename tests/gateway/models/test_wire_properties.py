@@ -133,9 +133,9 @@ async def test_a_large_event_in_many_pieces_is_read_in_linear_time() -> None:
             yield b"x" * 4096
         yield b"\n\n"
 
-    started = time.perf_counter()
+    started = time.process_time()
     assert [len(text) async for text in event_data(arriving())] == [4 * 1024 * 1024]
-    assert time.perf_counter() - started < 2  # looking at the whole again for each piece took minutes
+    assert time.process_time() - started < 2  # looking at the whole again for each piece took minutes
 
 
 async def test_an_event_without_end_is_refused() -> None:

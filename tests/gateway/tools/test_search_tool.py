@@ -101,7 +101,6 @@ def test_found_tools_are_listed_with_one_line_each_and_said_to_be_callable() -> 
         ("catalog_empty", "holds no tools"),
         ("nothing_in_scope", "nothing in namespace 'shop'"),
         ("no_match", "Do not repeat the same query"),
-        ("all_already_found", "already in your tool list"),
     ],
 )
 def test_an_empty_answer_explains_itself(reason: Any, said: str) -> None:
