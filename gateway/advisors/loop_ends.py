@@ -67,7 +67,9 @@ def auto_ended(
     if done:
         text += "\n\nThis was collected before:\n" + collected_text(done)
     yield TextDelta(text=text)
-    yield RunFinished(response=_with_message(response, AssistantMessage(content=text), "stop"))
+    said = text_of(response.response.message.content).strip()  # beside the calls that were one too many
+    message = AssistantMessage(content=f"{said}\n\n{text}" if said else text)
+    yield RunFinished(response=_with_message(response, message, "stop"))
 
 
 def refused(run: ToolLoopRun, message: AssistantMessage, stop_reason: StopReason, limit: str) -> ToolResponseMessage:

@@ -28,7 +28,7 @@ from gateway.chat.json_text import decode_json
 from gateway.chat.prompt import Prompt
 from gateway.errors import InvalidRequestError, ModelHTTPError
 from gateway.models.wire import prompt_from_wire, response_to_wire, tool_to_wire
-from gateway.models.wire_stream import ChunkWriter
+from gateway.models.wire_stream import ChunkWriter, shown_answer
 from gateway.services import Services
 from gateway.tools.context import ToolContext
 from gateway.tools.options import TOOL_OPTIONS, ToolCallingChatOptions
@@ -87,9 +87,8 @@ class _ChatRequest:
     async def call(self) -> Response:
         """The whole answer at once."""
         run = await unless_disconnected(self._request, self._services.client.call(self._chat))
-        body = response_to_wire(
-            run.response, created=self._created, id=self._id, model=self._model or run.response.model
-        )
+        model = self._model or run.response.model
+        body = response_to_wire(shown_answer(run), created=self._created, id=self._id, model=model)
         body["x_toolscout"] = _outcome(run)
         return JsonAnswer(body, headers=_outcome_headers(run))
 

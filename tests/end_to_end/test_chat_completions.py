@@ -106,6 +106,16 @@ async def test_a_stream_says_its_text_and_hides_its_rounds(stage: Stage) -> None
     assert len({chunk.id for chunk in chunks}) == 1
 
 
+async def test_the_text_beside_hidden_calls_is_in_the_answer_streamed_or_not(stage: Stage) -> None:
+    script = [with_calls("Let me look.", wish("search_tools", queries=["list S3 buckets"])), "You have one bucket."]
+    stage.script.enqueue(*script, *script)
+    whole = await stage.client.chat.completions.create(model="m", messages=QUESTION)
+    stream = await stage.client.chat.completions.create(model="m", messages=QUESTION, stream=True)
+    assert (
+        whole.choices[0].message.content == text_of(await chunks_of(stream)) == "Let me look.\n\nYou have one bucket."
+    )
+
+
 async def test_a_stream_without_include_usage_has_none(stage: Stage) -> None:
     stage.script.enqueue("Hello there.")
     stream = await stage.client.chat.completions.create(model="m", messages=QUESTION, stream=True)

@@ -135,6 +135,8 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         [wish("whoami"), "It is you."],
         [with_calls("Let me see.", wish("open_file"))],
         [with_calls("One.", wish("whoami")), with_calls("Two.", wish("open_file"))],
+        [with_calls(f"{number}.", wish("whoami")) for number in range(7)],
+        [wish("whoami")] * 7,
     ],
 )
 async def test_a_client_sees_the_same_answer_streamed_or_not(script: list[Reply]) -> None:
