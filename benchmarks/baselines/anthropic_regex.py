@@ -1,0 +1,76 @@
+"""Anthropic's `tool_search_tool_regex`: see `anthropic_search` for the behaviour and its source.
+
+The query is a Python regular expression, found anywhere in a tool's text, letters in either case. The scripted model
+has no pattern in its script, so it makes one of its query as the documentation's examples do: the two longest words
+in either order. If that finds nothing, the words alone are tried, as a model would in its next search. Matches come in
+the order of the catalog: a regular expression ranks nothing.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from benchmarks.baselines.anthropic_search import InlineSearchRun
+from benchmarks.baselines.bm25 import words
+from benchmarks.baselines.tool_text import whole_texts
+from gateway.bench.tokens.catalog import BenchCatalog, CatalogView
+from gateway.bench.tokens.delivery import Arguments, DeliveryRun, Manner, SearchDialect
+from gateway.chat.prompt import ToolSpec
+
+SEARCH_TOOL: Final = ToolSpec(
+    name="tool_search_tool_regex",
+    description="Search the tools that are not loaded, by a regular expression over what they say.",
+    parameters={
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "A Python regular expression, 200 characters."}},
+        "required": ["query"],
+    },
+)
+_LONGEST: Final = 200
+
+
+class AnthropicRegex:
+    """The delivery; keeps every tool's text."""
+
+    name = "Anthropic-style regex"
+    source = "Anthropic docs, Tool search tool (tool_search_tool_regex_20251119)"
+    manner = Manner(
+        search=SearchDialect(SEARCH_TOOL.name, lambda queries: _patterns(queries)), told_is_callable=True
+    )
+
+    def __init__(self, catalog: BenchCatalog) -> None:
+        self._catalog = catalog
+        self._texts = [text.lower() for text in whole_texts(catalog)]
+
+    def open(self, view: CatalogView, *, k: int, seed: int) -> DeliveryRun:
+        return InlineSearchRun(self._catalog, view, SEARCH_TOOL, self._matches, k)
+
+    def _matches(self, query: str, view: CatalogView, k: int) -> list[int]:
+        strict = query if "|" in query or ".*" in query else pattern(query)
+        found = self._found(strict, view, k)
+        return found or self._found("|".join(words(query.replace(".*", " "))), view, k)
+
+    def _found(self, expression: str, view: CatalogView, k: int) -> list[int]:
+        if not expression:
+            return []
+        compiled = re.compile(expression[:_LONGEST], re.DOTALL)
+        rows: list[int] = []
+        for row in view.rows.tolist():
+            if compiled.search(self._texts[row]):
+                rows.append(row)
+                if len(rows) == k:
+                    break
+        return rows
+
+
+def pattern(query: str) -> str:
+    """The two longest words of a query, in either order."""
+    longest = sorted(dict.fromkeys(words(query)), key=len, reverse=True)[:2]
+    if len(longest) < 2:
+        return "".join(re.escape(word) for word in longest)
+    first, second = (re.escape(word) for word in longest)
+    return f"{first}.*{second}|{second}.*{first}"
+
+
+def _patterns(queries: Sequence[str]) -> list[Arguments]:
+    return [{"query": pattern(query)} for query in queries]
