@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from mcp.server import Server
 
+    from gateway.advisors.chain import Advisor
     from gateway.chat.exchange import Usage
     from gateway.chat.messages import AssistantMessage
     from gateway.chat.prompt import Prompt
@@ -104,15 +105,36 @@ def _make_client(services: Services) -> "ChatClient":
     from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
     from gateway.client import ChatClient
     from gateway.tools.manager import ToolCallingManager
+    from gateway.tools.telemetry import ToolSpans
 
     loop = services.settings.loop
     manager = ToolCallingManager(
-        max_concurrent_calls=loop.max_concurrent_calls, tool_timeout_seconds=loop.tool_timeout_seconds
+        max_concurrent_calls=loop.max_concurrent_calls,
+        tool_timeout_seconds=loop.tool_timeout_seconds,
+        around=ToolSpans(),
     )
     advisor = ToolSearchToolCallingAdvisor(
-        services.index, services.registry, max_results=loop.max_results, manager=manager, max_rounds=loop.max_rounds
+        services.index,
+        services.registry,
+        max_results=loop.max_results,
+        manager=manager,
+        max_rounds=loop.max_rounds,
+        safety=services.settings.safety,
     )
-    return ChatClient(services.model, advisors=[advisor])
+    return ChatClient(services.model, advisors=[advisor, *_observers(services)])
+
+
+def _observers(services: Services) -> "list[Advisor]":
+    """Counts for the metrics route, counts and spans for OpenTelemetry, and traces if they are asked for."""
+    from gateway.advisors.metrics import OpenTelemetrySink, ToolLoopMetricsAdvisor
+    from gateway.advisors.telemetry import ChatSpanAdvisor
+
+    observers: list[Advisor] = [ToolLoopMetricsAdvisor(services.counts, OpenTelemetrySink()), ChatSpanAdvisor()]
+    if services.settings.trace:
+        from gateway.advisors.trace import ThinkTraceAdvisor, ToolCallTraceAdvisor
+
+        observers += [ToolCallTraceAdvisor(), ThinkTraceAdvisor()]
+    return observers
 
 
 def _make_counter() -> "TokenCounter":
@@ -129,7 +151,7 @@ def build_app(services: Services, *, operator_token: str | None = None) -> "Fast
     from fastapi import FastAPI
     from starlette.routing import Route
 
-    from gateway.api import chat, health, models, search, tools
+    from gateway.api import chat, health, metrics, models, search, tools
     from gateway.api.errors import install_error_handlers
     from gateway.api.guard import LOOPBACK_HOSTS, GuardSettings, RequestGuard
     from gateway.mcp_server.endpoint import McpEndpoint
@@ -151,7 +173,7 @@ def build_app(services: Services, *, operator_token: str | None = None) -> "Fast
         redoc_url=None,
     )
     app.state.services = services
-    for module in (search, tools, chat, models, health):
+    for module in (search, tools, chat, models, health, metrics):
         app.include_router(module.router)
     app.router.routes.append(Route("/mcp", endpoint=mcp_endpoint, include_in_schema=False))
     install_error_handlers(app)

@@ -8,6 +8,7 @@ from gateway.settings import GatewaySettings
 from indexer import ToolIndex
 
 if TYPE_CHECKING:
+    from gateway.advisors.metrics import CountingSink
     from gateway.chat.tokens import TokenCounter
     from gateway.client import ChatClient
     from gateway.models.base import ChatModel
@@ -48,6 +49,13 @@ class Services:
     def counter(self) -> "TokenCounter":
         """Counts prompt tokens."""
         return self._make_counter()
+
+    @cached_property
+    def counts(self) -> "CountingSink":
+        """What the tool loop has done since the start."""
+        from gateway.advisors.metrics import CountingSink
+
+        return CountingSink()
 
     async def aclose(self) -> None:
         """Close connections first, the catalog last: a tool that still runs may not outlive it."""

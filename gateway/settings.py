@@ -51,6 +51,9 @@ class GatewaySettings:
     keep_alive_seconds: float = 10.0
     """How long a stream may have nothing to say before a comment keeps its connection open."""
     loop: ToolLoopSettings = field(default_factory=ToolLoopSettings)
+    safety: LoopSafetySettings = field(default_factory=LoopSafetySettings)
+    trace: bool = False
+    """TOOLSCOUT_TRACE: write every tool call, result and thought to standard error, for a developer to read."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> "GatewaySettings":
@@ -72,6 +75,11 @@ class GatewaySettings:
                 max_results=_whole_number(env, "TOOLSCOUT_MAX_RESULTS", 5, low=1, high=20),
                 tool_timeout_seconds=float(_whole_number(env, "TOOLSCOUT_TOOL_TIMEOUT", 30, low=1, high=3600)),
             ),
+            safety=LoopSafetySettings(
+                max_blocks=_whole_number(env, "TOOLSCOUT_MAX_BLOCKS", 3, low=0, high=100),
+                max_stops=_whole_number(env, "TOOLSCOUT_MAX_STOPS", 5, low=0, high=100),
+            ),
+            trace=bool(_whole_number(env, "TOOLSCOUT_TRACE", 0, low=0, high=1)),
         )
 
 

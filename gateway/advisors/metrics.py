@@ -83,22 +83,21 @@ class OpenTelemetrySink:
 class ToolLoopMetricsAdvisor(BaseAdvisor):
     """Counts every round of every loop that it stands in.
 
-    The number of tool names used as labels is bounded; the names that come after them are counted as `other`.
+    The most used tools have a label of their own, and all others are counted as `other`.
     """
 
     name = "ToolLoopMetricsAdvisor"
 
     def __init__(self, *sinks: MetricsSink, max_tool_names: int = 50, order: int = HIGHEST_PRECEDENCE + 400) -> None:
         self._sinks = sinks
-        self._max_tool_names = max_tool_names
-        self._tool_names: set[str] = set()
+        self._labels = ToolLabels(max_tool_names)
         self.order = order
 
     async def after(self, request: ChatClientRequest, response: ChatClientResponse) -> ChatClientResponse:
         self._add(ITERATIONS, 1)
         visible = {tool.name for tool in request.prompt.tools}
         for call in response.response.message.tool_calls:
-            self._add(CALLS, 1, tool=self._label(call.name, known=call.name in visible))
+            self._add(CALLS, 1, tool=self._labels.of(call.name) if call.name in visible else OTHER)
         usage = response.response.usage
         if usage is not None:
             place = int(request.context.get(ROUND, 1))
@@ -107,15 +106,46 @@ class ToolLoopMetricsAdvisor(BaseAdvisor):
             self._add(TOKENS, usage.completion_tokens, kind="completion", iteration=iteration)
         return response
 
-    def _label(self, name: str, *, known: bool) -> str:
-        """The name, if it has a label of its own; a name that the model made up never gets one."""
-        if known and name not in self._tool_names and len(self._tool_names) < self._max_tool_names:
-            self._tool_names.add(name)
-        return name if name in self._tool_names else OTHER
-
     def _add(self, name: str, amount: int, **labels: str) -> None:
         for sink in self._sinks:
             sink.add(name, amount, labels)
+
+
+class ToolLabels:
+    """Which tool names are labels: at most so many at a time, and twice as many ever.
+
+    A name takes the place of the least used one when it has been used twice as often. What was counted before stays
+    under its old label: a counter must never go down.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._shown: set[str] = set()
+        self._ever: set[str] = set()
+        self._used: Counter[str] = Counter()
+
+    def of(self, name: str) -> str:
+        """The label of a call, which is counted as a use of the name."""
+        self._used[name] += 1
+        if name not in self._shown and self._has_place(name):
+            self._shown.add(name)
+            self._ever.add(name)
+        if len(self._used) > 20 * self._most:  # names may come and go for ever; those seldom used are forgotten
+            kept = self._used.most_common(10 * self._most)
+            self._used = Counter({**dict(kept), **{one: self._used[one] for one in self._shown}})
+        return name if name in self._shown else OTHER
+
+    def _has_place(self, name: str) -> bool:
+        """Whether there is a place for the name; the least used one leaves its own for it."""
+        if len(self._shown) < self._most:
+            return True
+        if name not in self._ever and len(self._ever) >= 2 * self._most:
+            return False
+        least = min(self._shown, key=self._used.__getitem__, default=None)
+        if least is None or self._used[name] < 2 * self._used[least]:
+            return False
+        self._shown.remove(least)
+        return True
 
 
 def _escaped(value: str) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from gateway.app import make_services, open_services
+from gateway.errors import ConfigurationError
 from gateway.models.openai_compatible import OpenAICompatibleChatModel
-from gateway.models.scripted import ScriptedChatModel
+from gateway.models.scripted import ScriptedChatModel, wish
 from gateway.settings import GatewaySettings
 from indexer import IndexerSettings, StoreLockedError, ToolDefinition, ToolExecutor
-from tests.gateway.serving import memory_index, services_of
+from tests.gateway.serving import http_client, memory_index, services_of
 
 HEAVY = ("fastapi", "starlette", "uvicorn", "mcp", "qdrant_client", "httpx", "pydantic", "tokenizers", "bpe_openai")
 
@@ -67,3 +68,33 @@ async def test_an_upstream_is_the_model_where_one_is_configured() -> None:
     services = make_services(memory_index(), GatewaySettings(upstream_url="http://127.0.0.1:1/v1"))
     assert isinstance(services.model, OpenAICompatibleChatModel)
     await services.aclose()
+
+
+async def test_what_the_loop_does_is_counted_and_traced_where_that_is_wanted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tool = ToolDefinition(
+        name="ListBuckets",
+        description="List the S3 buckets of the account.",
+        executor=ToolExecutor(kind="simulated"),
+    )
+    async with services_of(tool, settings=GatewaySettings(trace=True)) as services, http_client(services) as client:
+        assert (await client.get("/metrics")).text == ""
+        await services.client.call("list the S3 buckets of the account")
+        answer = await client.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert 'agent_tool_calls_total{tool="ListBuckets"} 1' in answer.text
+    assert "agent_tool_loop_iterations_total 3" in answer.text
+    assert "-> ListBuckets(" in capsys.readouterr().err
+
+
+async def test_the_limits_of_repetition_are_settings() -> None:
+    settings = GatewaySettings.from_environment({"TOOLSCOUT_MAX_BLOCKS": "1", "TOOLSCOUT_MAX_STOPS": "0"})
+    assert not settings.trace
+    model = ScriptedChatModel(policy=lambda _: wish("search_tools", queries=["a thing that is not there"]))
+    async with services_of(settings=settings, model=model) as services:
+        run = await services.client.call("go")
+    assert run.context["auto_ended"] == "loop"
+    assert run.context["rounds"] == 2
+    with pytest.raises(ConfigurationError, match="TOOLSCOUT_TRACE='yes' is not a whole number; set it to 0..1"):
+        GatewaySettings.from_environment({"TOOLSCOUT_TRACE": "yes"})

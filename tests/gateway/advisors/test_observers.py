@@ -13,6 +13,7 @@ from gateway.advisors.metrics import (
     TOKENS,
     CountingSink,
     OpenTelemetrySink,
+    ToolLabels,
     ToolLoopMetricsAdvisor,
 )
 from gateway.advisors.trace import ThinkTraceAdvisor, Thought, ToolCallTraceAdvisor, ToolTrace
@@ -115,6 +116,14 @@ async def test_the_number_of_tool_names_is_bounded() -> None:
     advisor = ToolLoopMetricsAdvisor(sink, max_tool_names=2)
     await ChatClient(ScriptedChatModel(wishes, "done"), advisors=[advisor], tools=tools).call("x")
     assert [sink.count(CALLS, tool=name) for name in ("tool_0", "tool_1", "tool_2", OTHER)] == [1, 1, 0, 3]
+
+
+def test_the_most_used_tools_have_labels_and_their_number_stays_bounded() -> None:
+    labels = ToolLabels(2)
+    assert [labels.of(name) for name in "aabcccc"] == ["a", "a", "b", OTHER, "c", "c", "c"]
+    assert [labels.of(name) for name in "ba"] == [OTHER, "a"]
+    shown = {labels.of(f"tool_{number % 7 * number}") for number in range(5000)}
+    assert len(shown - {"a", "b", "c", OTHER}) <= 1
 
 
 def named(name: str) -> FunctionToolCallback:
