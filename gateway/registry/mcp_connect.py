@@ -5,13 +5,10 @@ import importlib
 import shlex
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gateway.errors import ConfigurationError
 from gateway.registry.mcp_upstream import McpConnect, McpSession
-
-if TYPE_CHECKING:
-    from mcp.client._transport import Transport, TransportStreams
 
 _PREFIX: Final = "mcp:"
 _READ_TIMEOUT_SECONDS: Final = 120.0
@@ -41,8 +38,12 @@ def _over_http(url: str) -> McpConnect:
         # In a thread: the SDK takes a second to import, and the event loop has others to serve.
         await asyncio.to_thread(importlib.import_module, "mcp")
         from mcp import Client
+        from mcp.client.streamable_http import streamable_http_client
 
-        async with Client(url, read_timeout_seconds=_READ_TIMEOUT_SECONDS) as client:
+        from indexer.sources.mcp_listing import with_usable_lists
+
+        transport = with_usable_lists(streamable_http_client(url))
+        async with Client(transport, read_timeout_seconds=_READ_TIMEOUT_SECONDS) as client:
             yield client
 
     return connect
@@ -55,32 +56,11 @@ def _over_stdio(command: list[str]) -> McpConnect:
         from mcp import Client, StdioServerParameters
         from mcp.client.stdio import stdio_client
 
+        from indexer.sources.mcp_listing import with_usable_lists
+
         parameters = StdioServerParameters(command=command[0], args=command[1:])
-        transport = _noticing_the_end(stdio_client(parameters), on_gone)
+        transport = with_usable_lists(stdio_client(parameters), on_end=on_gone)
         async with Client(transport, read_timeout_seconds=_READ_TIMEOUT_SECONDS) as client:
             yield client
 
     return connect
-
-
-@asynccontextmanager
-async def _noticing_the_end(
-    transport: "Transport", on_gone: Callable[[], None]
-) -> "AsyncGenerator[TransportStreams, None]":
-    """The same transport, which also says when the server's output ends: the SDK's client keeps that to itself."""
-    import anyio
-    from mcp.shared.message import SessionMessage
-
-    async with transport as (inner, write):
-        send, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-
-        async def forward() -> None:
-            async with send:
-                async for message in inner:
-                    await send.send(message)
-            on_gone()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(forward)
-            yield read, write
-            tasks.cancel_scope.cancel()

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
@@ -13,17 +13,19 @@ from indexer.definition import ToolExecutor
 from indexer.errors import InvalidToolError, SourceError
 from indexer.sources.entries import Entry, Placed, SourceOptions, reported
 from indexer.sources.json_text import as_object
+from indexer.sources.mcp_listing import with_usable_lists
 from indexer.validation import definition_from_json
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp_types import Tool
 
 TIMEOUT_SECONDS: Final = 60.0
 """For starting the server, connecting, and reading all pages."""
 MAX_PAGES: Final = 1_000
 MAX_TOOLS: Final = 100_000
 
+_FIELDS: Final = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+"""Of a listed tool; what else servers add to it says nothing about what it does."""
 _STDERR_TAIL: Final = 600
 _LAUNCHERS: Final = frozenset(
     {"npx", "uvx", "pipx", "bunx", "pnpm", "yarn", "npm", "bun", "deno", "node", "python", "python3", "uv", "docker"}
@@ -82,24 +84,21 @@ class McpSource:
             except InvalidToolError as error:
                 yield place, error
 
-    def _definition(self, tool: "Tool", place: str) -> Any:  # noqa: ANN401 - a ToolDefinition
-        hints = tool.annotations
+    def _definition(self, tool: object, place: str) -> Any:  # noqa: ANN401 - a ToolDefinition
+        sent = as_object(tool)
+        fields = {name: sent[name] for name in _FIELDS if sent.get(name) is not None}
+        schema = fields.setdefault("inputSchema", {})
+        if isinstance(schema, Mapping):
+            fields["inputSchema"] = without_header_hints(cast(Mapping[str, Any], schema))
         return definition_from_json(
-            {
-                "name": tool.name,
-                "title": tool.title or "",
-                "description": tool.description or "",
-                "inputSchema": without_header_hints(tool.input_schema),
-                "outputSchema": tool.output_schema,
-                "annotations": hints.model_dump(by_alias=True, exclude_none=True) if hints else {},
-            },
+            fields if sent else tool,
             place=place,
             namespace=self.name,
             tenant=self.options.tenant,
-            executor=ToolExecutor(kind="mcp", config={"source": self.name, "tool": tool.name}),
+            executor=ToolExecutor(kind="mcp", config={"source": self.name, "tool": sent.get("name", "")}),
         )
 
-    def _listed(self) -> "list[Tool]":
+    def _listed(self) -> list[object]:
         """All tools, read in an event loop of its own: entries may be asked for inside another."""
         import tempfile
 
@@ -121,7 +120,7 @@ class McpSource:
             return error.fix
         return "Check that the server runs at that URL." if self.is_url else "Try the command in a terminal."
 
-    async def _attempt(self, stderr: IO[str]) -> "list[Tool] | BaseException":
+    async def _attempt(self, stderr: IO[str]) -> list[object] | BaseException:
         """The tools, or why there are none: the SDK cancels the task that owns a client whose server is gone."""
         import asyncio
 
@@ -138,28 +137,30 @@ class McpSource:
             return ConnectionError("the server closed the connection")
         return task.exception() or task.result()
 
-    async def _read_all(self, stderr: IO[str]) -> "list[Tool]":
+    async def _read_all(self, stderr: IO[str]) -> list[object]:
         from mcp import Client, StdioServerParameters
         from mcp.client.stdio import stdio_client
+        from mcp.client.streamable_http import streamable_http_client
 
         if self.is_url:
-            server = self.target
+            server = streamable_http_client(self.target)
         else:
             words = self.command
             server = stdio_client(StdioServerParameters(command=words[0], args=words[1:]), errlog=cast(Any, stderr))
-        async with Client(server, read_timeout_seconds=self.timeout_seconds) as client:
-            return await self._pages(client)
+        tools: list[object] = []
+        transport = with_usable_lists(server, on_tools=tools.extend)
+        async with Client(transport, read_timeout_seconds=self.timeout_seconds) as client:
+            await self._read_pages(client, tools)
+        return tools
 
-    async def _pages(self, client: "Client") -> "list[Tool]":
-        tools: list[Tool] = []
+    async def _read_pages(self, client: "Client", tools: Sequence[object]) -> None:
         cursor: str | None = None
         seen: set[str] = set()
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
-            tools += page.tools
             cursor = page.next_cursor
             if cursor is None:
-                return tools
+                return
             if cursor in seen or len(tools) > MAX_TOOLS:
                 break
             seen.add(cursor)

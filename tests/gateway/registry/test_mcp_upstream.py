@@ -1,6 +1,7 @@
 """A connection that outlives its server."""
 
 import asyncio
+import shlex
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from gateway.registry.mcp_upstream import McpSession, SupervisedMcpConnection
 from gateway.tools.mcp_callback import result_text
 
 SERVER = Path(__file__).parents[1] / "mortal_mcp_server.py"
+ODD_SERVER = Path(__file__).parents[2] / "indexer" / "sources" / "odd_mcp_server.py"
 
 
 def text_result(text: str) -> CallToolResult:
@@ -161,6 +163,17 @@ async def test_a_real_server_that_is_killed_in_mid_call_is_started_again() -> No
                 with pytest.raises(ToolExecutionError, match="lost while the tool ran"):
                     await call
             assert result_text(await connection.call_tool("pid", {})) != first
+    finally:
+        await connection.aclose()
+
+
+async def test_a_listed_tool_that_breaks_the_protocol_stops_no_call() -> None:
+    connect = connector(f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(ODD_SERVER))}")
+    connection = SupervisedMcpConnection("odd", connect)
+    try:
+        with anyio.fail_after(30):
+            for name in ("first", "listing", "no_schema"):
+                assert result_text(await connection.call_tool(name, {"a": "x"})) == f"ran {name}"
     finally:
         await connection.aclose()
 

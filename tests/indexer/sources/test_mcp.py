@@ -18,6 +18,7 @@ from tests.gateway.serving import served
 from tests.indexer.sources.reading import failure, read
 
 PROGRAM = Path(__file__).with_name("mcp_server_program.py")
+ODD_PROGRAM = Path(__file__).with_name("odd_mcp_server.py")
 
 
 def running(code: str) -> str:
@@ -89,6 +90,19 @@ async def test_a_server_over_http_is_read_inside_a_running_loop_and_bad_tools_ar
     problem = judge(taken[1])
     assert problem is not None
     assert "nothing is fetched" in problem.reason
+
+
+def test_a_tool_that_breaks_the_types_of_the_protocol_does_not_stop_the_rest() -> None:
+    command = f"{shlex.quote(sys.executable)} {shlex.quote(str(ODD_PROGRAM))}"
+    taken, refused = read(open_source(f"mcp:{command}", SourceOptions(namespace="odd")))
+    assert [definition.name for definition in taken] == ["first", "listing", "no_schema", "bad_icons", "last"]
+    assert taken[1].output_schema == {"type": "array"}
+    assert [judge(definition) for definition in taken] == [None] * 5
+    assert [(entry.place, entry.field) for entry in refused] == [
+        ("tools[4]", "name"),
+        ("tools[5]", "tools[5]"),
+        ("tools[6]", "input_schema"),
+    ]
 
 
 @pytest.mark.parametrize(("answer", "said"), [("empty", "holds no tools"), ("circular", "its pages do not end")])
