@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     )
     from gateway.tools.search_tool import ToolSearchTool
     from gateway.tools.telemetry import ToolSpans
+    from indexer.sources.python_schema import ToolParam
 
 _MODULES = {
     "gateway.advisors.base": ("BaseAdvisor",),
@@ -193,6 +194,7 @@ _MODULES = {
     ),
     "gateway.tools.search_tool": ("ToolSearchTool",),
     "gateway.tools.telemetry": ("ToolSpans",),
+    "indexer.sources.python_schema": ("ToolParam",),
 }
 
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
@@ -269,6 +271,7 @@ __all__ = [
     "ToolLoopMetricsAdvisor",
     "ToolLoopRun",
     "ToolMetadata",
+    "ToolParam",
     "ToolResponse",
     "ToolResponseMessage",
     "ToolSearchTool",

@@ -49,7 +49,6 @@ class FunctionToolCallback:
         functools.update_wrapper(self, function)
         self._bind = described.bind
         self._context_parameters = _context_parameters(function)
-        self._defaults = _described_defaults(function)
         self._returns_nothing = _returns_nothing(function)
         self._converter = converter or JsonResultConverter()
         self._spec = ToolSpec(
@@ -80,9 +79,6 @@ class FunctionToolCallback:
             bound = self._bind(arguments)
         except ValidationError as error:
             raise ToolArgumentsError(_what_is_wrong(self._spec.name, error)) from error
-        for name, default in self._defaults.items():
-            if name not in bound:
-                bound[name] = default()
         bound.update(dict.fromkeys(self._context_parameters, context))
         return self._converter.convert(await self._run(bound), returns_nothing=self._returns_nothing)
 
@@ -155,18 +151,6 @@ def _context_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
         for name in inspect.signature(function).parameters
         if hints.get(name) is ToolContext or ToolContext in get_args(hints.get(name))
     )
-
-
-def _described_defaults(function: Callable[..., Any]) -> dict[str, Callable[[], Any]]:
-    """Defaults that stand in a pydantic `Field(...)`: Python itself would hand the function the Field."""
-    from pydantic.fields import FieldInfo
-
-    fields = {
-        name: parameter.default
-        for name, parameter in inspect.signature(function).parameters.items()
-        if isinstance(parameter.default, FieldInfo) and not parameter.default.is_required()
-    }
-    return {name: functools.partial(field.get_default, call_default_factory=True) for name, field in fields.items()}
 
 
 def _returns_nothing(function: Callable[..., Any]) -> bool:

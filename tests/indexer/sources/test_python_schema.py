@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from indexer.definition import ToolDefinition
 from indexer.errors import InvalidToolError
-from indexer.sources.python_schema import schema_of_function
+from indexer.sources.python_schema import ToolParam, schema_of_function
 from indexer.validation import judge
 
 
@@ -85,10 +85,10 @@ def test_hints_and_docstring_become_one_schema() -> None:
     assert judge(ToolDefinition(name="forecast", input_schema=schema)) is None
 
 
-def test_bound_arguments_have_the_hinted_types_and_no_defaults() -> None:
+def test_bound_arguments_have_the_hinted_types_and_no_defaults_that_python_knows() -> None:
     described = schema_of_function(forecast, skip=(Context,))
     bound = described.bind({"unit": "celsius", "city": "Seoul", "at": {"latitude": 1}, "span": {"days": 2}})
-    assert bound == {"city": "Seoul", "unit": Unit.CELSIUS, "at": Place(latitude=1), "span": Span(2)}
+    assert bound == {"city": "Seoul", "unit": Unit.CELSIUS, "at": Place(latitude=1), "span": Span(2), "copy": 2}
     with pytest.raises(ValidationError, match="latitude"):
         described.bind({"city": "Seoul", "at": {"latitude": 100}})
     with pytest.raises(ValidationError, match="Extra inputs"):
@@ -171,3 +171,70 @@ def test_a_hint_that_cannot_be_resolved_is_told() -> None:
 
     with pytest.raises(InvalidToolError, match="Nowhere"):
         schema_of_function(lost)  # pyright: ignore[reportUnknownArgumentType] - as above
+
+
+class Stop(BaseModel):
+    place: Annotated[str, ToolParam("where to stop")]
+
+
+def plan(
+    first: Annotated[int, "hint", Field(description="field"), ToolParam("param")],
+    second: Annotated[int, "hint", Field(description="field", ge=1)],
+    third: Annotated[int, "hint"],
+    fourth: int,
+    forced: Annotated[int, ToolParam(required=True)] = 4,
+    forced_field: Annotated[int, ToolParam("f", required=True), Field(default=3, ge=2, examples=[5])] = 4,
+    field: Annotated[int, Field(default=3)] = 4,
+    nothing: Annotated[int | None, ToolParam(required=False)] = None,
+    own: Annotated[int, ToolParam("o", required=False)] = 6,
+    stops: list[Stop] = Field(default_factory=list[Stop]),  # noqa: B008 - as users of pydantic write it
+) -> dict[str, Any]:
+    """Plan.
+
+    Args:
+        first: docs
+        second: docs
+        third: docs
+        fourth: docs
+    """
+    return locals()
+
+
+def test_tool_param_wins_over_field_that_over_the_hint_and_that_over_docstring_and_default() -> None:
+    schema = schema_of_function(plan).input_schema
+    properties = schema["properties"]
+    described = {name: properties[name].get("description") for name in ("first", "second", "third", "fourth")}
+    assert described == {"first": "param", "second": "field", "third": "hint", "fourth": "docs"}
+    assert schema["required"] == ["first", "second", "third", "fourth", "forced", "forced_field"]
+    assert properties["forced"] == {"type": "integer"}
+    assert properties["forced_field"] == {"type": "integer", "minimum": 2, "examples": [5], "description": "f"}
+    assert properties["field"] == {"type": "integer", "default": 3}
+    assert properties["own"] == {"type": "integer", "default": 6, "description": "o"}
+    assert schema["$defs"]["Stop"]["properties"]["place"] == {"type": "string", "description": "where to stop"}
+
+
+def test_what_a_model_leaves_out_is_what_its_schema_says() -> None:
+    required = {"first": 1, "second": 1, "third": 1, "fourth": 1, "forced": 1, "forced_field": 2}
+    made = plan(**schema_of_function(plan).bind(required))
+    assert {name: made[name] for name in ("field", "nothing", "own", "stops")} == {
+        "field": 3, "nothing": None, "own": 6, "stops": [],
+    }  # fmt: skip
+    with pytest.raises(ValidationError, match="forced_field"):
+        schema_of_function(plan).bind({name: value for name, value in required.items() if name != "forced_field"})
+    with pytest.raises(ValidationError, match="greater than or equal to 2"):
+        schema_of_function(plan).bind({**required, "forced_field": 1})
+
+
+def test_a_hint_that_allows_none_makes_a_parameter_optional() -> None:
+    def note(text: str | None) -> None: ...
+
+    described = schema_of_function(note)
+    assert "required" not in described.input_schema
+    assert described.bind({}) == {"text": None}
+
+
+def test_a_parameter_that_may_be_left_out_needs_a_default() -> None:
+    def note(text: Annotated[str, ToolParam(required=False)]) -> None: ...
+
+    with pytest.raises(InvalidToolError, match=r"parameters\.text: may be left out and has no default"):
+        schema_of_function(note)
