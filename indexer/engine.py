@@ -40,7 +40,7 @@ TEXT_RECIPE: Final = "t2"
 class RankingParameters:
     """What the ranking was tuned to; design/retrieval.md says on what."""
 
-    dense_weight: float = 0.5
+    dense_weight: float = 0.55
     full_trust_coverage: float = 0.1
     """Words count in full from this coverage of the query on; with less (a query in another language) they fade."""
 
