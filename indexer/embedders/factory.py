@@ -1,11 +1,14 @@
 """From an encoder's name, as settings and the command line give it, to the encoder."""
 
+import os
+from collections.abc import Mapping
 from typing import Final
 
 from indexer.embedders.base import Embedder
 from indexer.errors import UnknownEncoderError
 
 SENTENCE_TRANSFORMERS_PREFIX: Final = "sentence-transformers:"
+OPENAI_PREFIX: Final = "openai:"
 
 ENCODER_NAMES: Final[dict[str, str]] = {
     "static": "the default: a token table shipped with toolscout, many languages, no extra needed",
@@ -13,12 +16,18 @@ ENCODER_NAMES: Final[dict[str, str]] = {
     "sentence-transformers:NAME": (
         "any sentence-transformers model by name or folder; needs `pip install 'toolscout[transformers]'`"
     ),
+    "openai:MODEL": (
+        "a model behind any OpenAI-compatible endpoint: TOOLSCOUT_EMBEDDINGS_URL (up to /v1) and, where it wants one, "
+        "TOOLSCOUT_EMBEDDINGS_KEY"
+    ),
 }
 """What `make_embedder` accepts, each with one line about it."""
 
 
-def make_embedder(name: str) -> Embedder:
+def make_embedder(name: str, environment: Mapping[str, str] | None = None) -> Embedder:
     """Open the encoder of that name; heavy imports happen here, only for the encoder asked for.
+
+    `environment`: where an endpoint's address and key stand, by default this process's environment variables.
 
     Raises: UnknownEncoderError, EmbeddingError.
     """
@@ -34,5 +43,20 @@ def make_embedder(name: str) -> Embedder:
         from indexer.embedders.sentence_transformer import SentenceTransformerEmbedder
 
         return SentenceTransformerEmbedder.load(name.removeprefix(SENTENCE_TRANSFORMERS_PREFIX))
+    if name.startswith(OPENAI_PREFIX):
+        return _remote(name, os.environ if environment is None else environment)
     choices = "\n".join(f"  {choice}: {about}" for choice, about in ENCODER_NAMES.items())
     raise UnknownEncoderError(f"no encoder is called {name!r}. Choose one of:\n{choices}")
+
+
+def _remote(name: str, environment: Mapping[str, str]) -> Embedder:
+    from indexer.embedders.openai_compatible import OpenAICompatibleEmbedder
+
+    url = environment.get("TOOLSCOUT_EMBEDDINGS_URL")
+    if not url:
+        raise UnknownEncoderError(
+            f"the encoder {name!r} needs the endpoint's address: set TOOLSCOUT_EMBEDDINGS_URL, for example to "
+            "http://127.0.0.1:11434/v1"
+        )
+    model = name.removeprefix(OPENAI_PREFIX)
+    return OpenAICompatibleEmbedder.connect(url=url, model=model, key=environment.get("TOOLSCOUT_EMBEDDINGS_KEY"))
