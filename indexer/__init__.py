@@ -30,6 +30,7 @@ from indexer.errors import (
 )
 from indexer.index import IndexStats, ToolIndex
 from indexer.lexical import LexicalIndex
+from indexer.lint import LintFinding, lint_tool, lint_tools
 from indexer.matrix import VectorMatrix
 from indexer.opening import open_index, open_memory_index
 from indexer.ranking import name_candidates
@@ -61,6 +62,7 @@ __all__ = [
     "IndexerError",
     "IndexerSettings",
     "LexicalIndex",
+    "LintFinding",
     "RankedRows",
     "ToolDocument",
     "VectorMatrix",
@@ -68,6 +70,8 @@ __all__ = [
     "dense_text",
     "document_of",
     "embed_tools",
+    "lint_tool",
+    "lint_tools",
     "make_embedder",
     "name_candidates",
     "search_rows",

@@ -66,6 +66,18 @@ def index(
 
 
 @app.command()
+def lint(
+    sources: Annotated[list[str], typer.Argument(help="What `toolscout index` takes; nothing is registered.")],
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count like errors for the exit code.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Check whether tools tell a model enough: when to use them, when to stop, what to pass; exit code 1 if not."""
+    from gateway.cli.linting import lint_sources
+
+    raise typer.Exit(lint_sources(sources, strict=strict, as_json=as_json))
+
+
+@app.command()
 def search(
     words: Annotated[list[str], typer.Argument(help="What the tool should do.")],
     also: Annotated[
@@ -190,6 +202,52 @@ def bench_quality(
     from gateway.cli.benchmarks import measure_quality
 
     raise typer.Exit(measure_quality(data, split, as_json=as_json))
+
+
+@bench.command("tokens")
+def bench_tokens(
+    catalog: Annotated[
+        list[str] | None,
+        typer.Option(help="A source of tools, as for `toolscout index`; may be repeated. Default: AWS, Google, MCP."),
+    ] = None,
+    conversations: Annotated[
+        Path | None, typer.Option(help="A file or folder of conversations (JSONL). Default: benchmarks/conversations.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="Whose vocabulary, tool layout and price to count with.")] = "",
+    prices: Annotated[
+        Path | None, typer.Option(help="A JSON price table that takes the place of the built-in one.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write all figures to this file; - is stdout.")
+    ] = None,
+    html_file: Annotated[Path | None, typer.Option("--html", help="Write a self-contained report with plots.")] = None,
+    markdown_file: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Under a minute: up to 1,000 tools, a few conversations.")
+    ] = False,
+    live: Annotated[bool, typer.Option("--live", help="Also run conversations on TOOLSCOUT_UPSTREAM_URL.")] = False,
+    seeds: Annotated[int, typer.Option(min=1, max=20, help="Repeats, each with other distractors.")] = 3,
+    k: Annotated[int, typer.Option("-k", min=1, max=20, help="Tools a search.")] = 5,
+    sizes: Annotated[list[int] | None, typer.Option("--size", min=1, help="A catalog size; may be repeated.")] = None,
+) -> None:
+    """Measure what tool search saves in prompt tokens, what it costs and what it loses, on your own catalog."""
+    from gateway.cli.token_benchmark import TokenBenchmarkOptions, measure_tokens
+
+    options = TokenBenchmarkOptions(
+        catalog=tuple(catalog or ()),
+        conversations=conversations,
+        model=model,
+        prices=prices,
+        json_file=json_file,
+        html_file=html_file,
+        markdown_file=markdown_file,
+        quick=quick,
+        live=live,
+        seeds=seeds,
+        k=k,
+        sizes=tuple(sizes or ()),
+    )
+    raise typer.Exit(measure_tokens(options))
 
 
 @app.callback(invoke_without_command=True)
