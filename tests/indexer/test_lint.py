@@ -1,5 +1,6 @@
 """What a definition should say before a model reads it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ def rules(definition: ToolDefinition) -> list[str]:
 
 
 def changed(**fields: Any) -> ToolDefinition:
-    return ToolDefinition(**{"name": CLEAR.name, "description": CLEAR.description, "input_schema": SCHEMA, **fields})
+    return replace(CLEAR, **fields)
 
 
 @pytest.mark.parametrize(
