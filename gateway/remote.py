@@ -41,9 +41,9 @@ class RemoteGateway:
         """What a POST of a JSON body answers."""
         return self._json("POST", path, json.dumps(body).encode(), "application/json")
 
-    def post_lines(self, path: str, lines: Iterable[Mapping[str, Any]]) -> Record:
-        """What a POST of newline-delimited JSON answers."""
-        body = b"".join(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for line in lines)
+    def post_lines(self, path: str, lines: Iterable[bytes]) -> Record:
+        """What a POST of lines of JSON answers."""
+        body = b"".join(line + b"\n" for line in lines)
         return self._json("POST", path, body, "application/x-ndjson", timeout=_BULK_TIMEOUT_SECONDS)
 
     def delete(self, path: str) -> Record:

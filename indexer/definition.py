@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+import orjson
+
 JsonObject: TypeAlias = Mapping[str, Any]
 """A parsed JSON object, never changed in place."""
 
@@ -82,10 +84,19 @@ class ToolDefinition:
         return ToolKey(self.tenant, self.namespace, self.name)
 
     @cached_property
+    def encoded(self) -> bytes:
+        """The record as compact JSON (UTF-8), keys sorted: written once, for the hash, the store and the replica."""
+        record = definition_to_record(self)
+        try:
+            return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
+        except TypeError:
+            # orjson takes neither integers past 64 bits nor lone surrogates; both occur in schemas people publish.
+            return json.dumps(record, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+    @cached_property
     def content_hash(self) -> str:
-        """SHA-256 (first 32 hex digits) of the canonical record: changes exactly when something does."""
-        canonical = json.dumps(definition_to_record(self), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        """SHA-256 (first 32 hex digits) of the record: changes exactly when something does."""
+        return hashlib.sha256(self.encoded).hexdigest()[:32]
 
 
 def definition_to_record(definition: ToolDefinition) -> dict[str, Any]:

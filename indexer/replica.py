@@ -20,7 +20,7 @@ from indexer.matrix import MatrixSnapshot, VectorMatrix
 from indexer.rows import RowEntry, RowTable
 from indexer.search import SearchScope
 from indexer.stores.base import StoredTool
-from indexer.stores.payload import decode_definition, encode_definition
+from indexer.stores.payload import decode_definition
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -176,10 +176,7 @@ class Replica:
         if len(vectors) < len(tools):
             raise ValueError("an active tool without its vector")
         self._table.append(
-            [
-                RowEntry(tool.definition, encode_definition(tool.definition), tool.content_hash, tool.revision)
-                for tool in tools
-            ]
+            [RowEntry(tool.definition, tool.definition.encoded, tool.content_hash, tool.revision) for tool in tools]
         )
         self._lexical.add([documents.get(tool.key) or document_of(tool.definition) for tool in tools])
         self._matrix.append(np.stack(vectors))

@@ -28,7 +28,7 @@ class RowEntry:
 
     definition: ToolDefinition
     encoded: bytes
-    """`encode_definition` of it."""
+    """`ToolDefinition.encoded` of it."""
     content_hash: str
     revision: int
 

@@ -14,7 +14,7 @@ import orjson
 from indexer.errors import CorruptSnapshotError, StoreError
 from indexer.replica import Replica
 from indexer.stores.base import StoredTool
-from indexer.stores.payload import decode_definition, encode_definition
+from indexer.stores.payload import decode_definition
 
 _MAGIC: Final = b"TSREPL01"
 SNAPSHOT_FORMAT: Final = 1
@@ -146,7 +146,7 @@ def _aligned(place: int) -> int:
 
 def _quarantined_record(tool: StoredTool) -> dict[str, Any]:
     return {
-        "definition": encode_definition(tool.definition).decode(),
+        "definition": tool.definition.encoded.decode(),
         "content_hash": tool.content_hash,
         "revision": tool.revision,
         "reason": tool.reason,

@@ -31,6 +31,8 @@ _log = logging.getLogger(__name__)
 BATCH_TOOLS: Final = 128
 """Entries of one write. The embedded engine holds the interpreter lock for about 40 microseconds a tool, so that a
 batch of 512 would stop every request for 20 ms; smaller batches cost nothing in all."""
+BATCH_BYTES: Final = 1024 * 1024
+"""Of the definitions of one write, about: tools may be a megabyte each."""
 SNAPSHOT_CHANGES: Final = 1024
 """A snapshot is written once a start would have to catch up with this many changes."""
 
@@ -146,9 +148,13 @@ class CatalogWriter:
         Raises: StoreError, EmbeddingError, SourceError.
         """
         batch: list[ToolDefinition | RejectedTool] = []
+        size = 0
         try:
             for entry in itertools.islice(entries, BATCH_TOOLS):
-                batch.append(entry)  # noqa: PERF402  one by one: what came before an error is kept
+                size += len(entry.encoded) if isinstance(entry, ToolDefinition) else 0
+                batch.append(entry)
+                if size >= BATCH_BYTES:
+                    break
         finally:
             report = self._register(batch)
         return len(batch), report

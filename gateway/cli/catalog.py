@@ -2,10 +2,9 @@
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
@@ -23,6 +22,7 @@ T = TypeVar("T")
 
 _BATCH: Final = 500
 """Tools sent to a gateway in one request: each is durable before the next leaves."""
+_BATCH_BYTES: Final = 4 * 1024 * 1024
 _PAGE: Final = 1000
 """Tools listed in one request: what a gateway answers with at most."""
 _LOCK_WAIT_SECONDS: Final = 2.0
@@ -262,20 +262,41 @@ class RemoteCatalog:
         self, entries: "Iterable[ToolDefinition | RejectedTool]", progress: Callable[[int], None]
     ) -> "RegistrationReport":
         """Sent in batches; what a source could not read is reported here and not sent."""
-        from indexer import RejectedTool, definition_to_record, merge_reports
+        from indexer import RejectedTool, merge_reports
 
         started = time.monotonic()
         reports: list[RegistrationReport] = []
-        remaining = iter(entries)
         done = 0
-        while batch := list(islice(remaining, _BATCH)):
+        for batch in _batches(entries):
             refused = tuple(entry for entry in batch if isinstance(entry, RejectedTool))
-            lines = [definition_to_record(entry) for entry in batch if not isinstance(entry, RejectedTool)]
+            lines = [entry.encoded for entry in batch if not isinstance(entry, RejectedTool)]
             answer = self.gateway.post_lines("/v1/tools/bulk", lines) if lines else {}
             reports.append(_report(answer, refused))
             done += len(batch)
             progress(done)
         return replace(merge_reports(reports), seconds=time.monotonic() - started)
+
+
+def _batches(
+    entries: "Iterable[ToolDefinition | RejectedTool]",
+) -> "Iterator[list[ToolDefinition | RejectedTool]]":
+    """Entries in batches bounded in number and size; what came before one that cannot be read is handed out first."""
+    from indexer import IndexerError, RejectedTool
+
+    batch: list[ToolDefinition | RejectedTool] = []
+    size = 0
+    try:
+        for entry in entries:
+            batch.append(entry)
+            size += 0 if isinstance(entry, RejectedTool) else len(entry.encoded)
+            if len(batch) == _BATCH or size >= _BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+    except IndexerError:
+        yield batch
+        raise
+    if batch:
+        yield batch
 
 
 def _report(answer: Record, refused: "tuple[RejectedTool, ...]") -> "RegistrationReport":

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from indexer.definition import ToolDefinition, definition_from_record, definition_to_record
+from indexer.definition import ToolDefinition, definition_from_record
 from indexer.errors import DimensionMismatchError, StoreError
 from indexer.stores.base import StoredTool
 
@@ -18,18 +18,8 @@ KEYWORD_FIELDS: Final = ("namespace", "tags", "status", "trust")
 """Payload fields with a keyword index; `tenant` has its own kind and `revision` is an integer range."""
 
 
-def encode_definition(definition: ToolDefinition) -> bytes:
-    """The definition as compact JSON (UTF-8), keys sorted."""
-    record = definition_to_record(definition)
-    try:
-        return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
-    except TypeError:
-        # orjson takes neither integers past 64 bits nor lone surrogates; both occur in schemas people publish.
-        return json.dumps(record, sort_keys=True, separators=(",", ":")).encode("ascii")
-
-
 def decode_definition(encoded: bytes | str) -> ToolDefinition:
-    """Read back what `encode_definition` wrote. Raises: StoreError."""
+    """Read back what `ToolDefinition.encoded` holds. Raises: StoreError."""
     try:
         try:
             record: dict[str, Any] = orjson.loads(encoded)
@@ -54,7 +44,7 @@ def payload_of(tool: StoredTool) -> dict[str, Any]:
         "revision": tool.revision,
         "content_hash": tool.content_hash,
         "encoder_id": tool.encoder_id,
-        "definition": encode_definition(definition).decode("utf-8"),
+        "definition": definition.encoded.decode(),
     }
 
 

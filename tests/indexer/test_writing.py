@@ -11,7 +11,7 @@ import pytest
 from indexer.definition import ToolDefinition
 from indexer.search import SearchScope
 from indexer.stores.base import StoredTool, ToolStore
-from indexer.writing import SNAPSHOT_CHANGES, CatalogWriter
+from indexer.writing import BATCH_BYTES, SNAPSHOT_CHANGES, CatalogWriter
 from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, make_store, make_writer, tool
 
 
@@ -149,3 +149,24 @@ def test_a_run_repeated_after_a_cut_ends_as_one_clean_run_ends() -> None:
     ]
     for one, other in zip(expected, actual, strict=True):
         np.testing.assert_array_equal(np.asarray(one.vector), np.asarray(other.vector))
+
+
+def test_a_batch_is_bounded_in_bytes_as_well_as_in_number() -> None:
+    writer = make_writer(make_store())
+    large = [tool(f"large_{number}", "x" * 60_000) for number in range(40)]
+    entries = iter(large)
+    sizes: list[int] = []
+    while taken := writer.take(entries)[0]:
+        sizes.append(taken)
+    assert sum(sizes) == len(large)
+    assert max(sizes) * 60_000 < 2 * BATCH_BYTES
+    assert writer.state.live == len(large)
+
+
+def test_a_definition_is_written_as_json_once() -> None:
+    writer = make_writer(make_store())
+    definition = tool("once")
+    take_all(writer, [definition])
+    row = writer.state.row_of(definition.key)
+    assert row is not None
+    assert writer.state.table.encoded(row) is definition.encoded

@@ -2,12 +2,13 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gateway.cli.catalog import LocalCatalog, catalog_home
-from indexer import IndexerSettings
+from gateway.cli.catalog import LocalCatalog, catalog_home, open_catalog
+from indexer import IndexerSettings, SourceError, ToolDefinition
 from tests.gateway.cli.conftest import Run
 
 
@@ -115,3 +116,24 @@ def test_a_catalog_that_another_process_holds_is_explained(run: Run, home: Path)
 @pytest.mark.parametrize("environment", [{}, {"TOOLSCOUT_HOME": "~/tools"}, {"TOOLSCOUT_HOME": "/srv/tools"}])
 def test_home_is_found_as_the_settings_find_it(environment: dict[str, str]) -> None:
     assert catalog_home(environment) == IndexerSettings.from_environment(environment).home
+
+
+def test_what_came_before_a_source_broke_is_in_the_catalog_either_way(catalog: str) -> None:
+    def entries() -> Iterator[ToolDefinition]:
+        yield ToolDefinition(name="before_the_break", description="Something else.")
+        raise SourceError("source", "broke")
+
+    with open_catalog() as opened:
+        with pytest.raises(SourceError):
+            opened.register(entries(), lambda done: None)
+        assert opened.delete("default", "before_the_break")  # the gateway is shared with other tests
+
+
+def test_tools_of_any_size_are_sent_in_batches_that_a_gateway_takes(catalog: str) -> None:
+    large = [ToolDefinition(name=f"large_{number}", description="x" * 60_000) for number in range(75)]
+    heard: list[int] = []
+    with open_catalog() as opened:
+        report = opened.register(large, heard.append)
+        assert all(opened.delete("default", definition.name) for definition in large)
+    assert report.added == len(large)
+    assert len(heard) > 1 and heard[-1] == len(large)
