@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import anyio.to_thread
 import numpy as np
@@ -102,13 +102,15 @@ class CatalogView:
         """The view as the product has it: an allow-list inside the one index."""
         if self.size == len(self.catalog.tools):
             return SearchScope()
-        keys: Iterable[ToolKey] = (self.catalog.tools[row].key for row in self.rows.tolist())
-        return SearchScope(tools=frozenset(keys))
+        return SearchScope(tools=frozenset(self.catalog.tools[row].key for row in self._numbers()))
 
     @cached_property
     def specs(self) -> tuple[ToolSpec, ...]:
         """All tools of the view, in one order that never changes."""
-        return tuple(self.catalog.specs[row] for row in self.rows.tolist())
+        return tuple(self.catalog.specs[row] for row in self._numbers())
+
+    def _numbers(self) -> list[int]:
+        return cast("list[int]", self.rows.tolist())
 
     @cached_property
     def tool_tokens(self) -> int:
@@ -126,7 +128,7 @@ async def build_catalog(
 
     Of several definitions of one tool the first is kept. Raises: SourceError, EmbeddingError.
     """
-    heard = progress or (lambda *_: None)
+    heard = progress or _hear_nothing
     read, refused = await anyio.to_thread.run_sync(_distinct, entries, heard)
     store = MemoryToolStore(embedder.dimensions)
     index = await open_memory_index(embedder, store)
@@ -149,6 +151,10 @@ async def build_catalog(
         refused=(*refused, *report.refused, *report.quarantined),
         rows={f"{tool.namespace}/{tool.name}": row for row, tool in enumerate(tools)},
     )
+
+
+def _hear_nothing(stage: str, done: int, total: int) -> None:
+    pass
 
 
 def _distinct(

@@ -16,7 +16,6 @@ from gateway.bench.tokens.prefix_cache import RequestBlocks
 from gateway.bench.tokens.scripted_policy import ScriptedPolicy, ScriptRules
 from gateway.chat.exchange import ChatClientRequest, ChatResponse
 from gateway.chat.messages import (
-    AssistantMessage,
     Message,
     SystemMessage,
     ToolCall,
@@ -254,5 +253,3 @@ async def play_append(
         messages += response.context[NEW_MESSAGES]
         play.called.append(frozenset(tools.called))
     return play
-
-

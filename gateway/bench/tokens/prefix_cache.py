@@ -55,8 +55,10 @@ class CacheUse(NamedTuple):
 class PrefixCacheRule(Protocol):
     """How one provider caches."""
 
-    note: str
-    """The rule and its source, in a sentence."""
+    @property
+    def note(self) -> str:
+        """The rule and its source, in a sentence."""
+        ...
 
     def replay(self, requests: Sequence[RequestBlocks]) -> list[CacheUse]:
         """The use of the cache by each request of one conversation, in order."""

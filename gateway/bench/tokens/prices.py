@@ -92,7 +92,7 @@ def _price(record: object, place: str) -> ModelPrice:
         raise ConfigurationError(f"{place}: `{(wrong or ['input'])[0]}` must be dollars per million tokens")
     return ModelPrice(
         model=str(entry["model"]),
-        rule=cast("RuleName", entry["rule"]),
+        rule=entry["rule"],
         as_of=str(entry.get("as_of", "not said")),
         source=str(entry.get("source", str(place))),
         **{name: float(value) for name, value in numbers.items()},

@@ -10,8 +10,17 @@ from gateway.bench.tokens.delivery import DeliveryMaker
 from gateway.bench.tokens.prefix_cache import CACHE_RULES
 from gateway.bench.tokens.prices import PRICES, ModelPrice
 from gateway.bench.tokens.summary import LatencyModel, Summary
-from gateway.bench.tokens.sweep import ALL_TOOLS, APPEND, PASSTHROUGH, Case, Outcome, Sweep, SweepSettings
-from gateway.bench.tokens.sweep import run_passthrough, run_sweep
+from gateway.bench.tokens.sweep import (
+    ALL_TOOLS,
+    APPEND,
+    PASSTHROUGH,
+    Case,
+    Outcome,
+    Sweep,
+    SweepSettings,
+    run_passthrough,
+    run_sweep,
+)
 
 Record = dict[str, Any]
 
@@ -39,6 +48,8 @@ class BenchmarkSettings:
     """As the operator named them, for the report."""
     drawn: bool = False
     """The conversations were drawn from the catalog's own descriptions."""
+    counting: str = "OpenAI models: exact vocabulary"
+    """For which models the counts are exact, or that they are an estimate."""
     baselines_note: str = ""
     """Why there are no baselines, if so."""
 
@@ -55,7 +66,7 @@ async def run_benchmark(
     record: Record = {
         "answer": "Nothing was measured: no conversation has all its tools in this catalog.",
         "settings": _settings_record(settings),
-        "counted": catalog.meter.note,
+        "counted": f"{catalog.meter.note} ({settings.counting})",
         "model": SCRIPTED_NOTE,
         "catalog": _catalog_record(catalog, settings),
         "conversations": _conversations_record(conversations, played, settings),
@@ -63,6 +74,7 @@ async def run_benchmark(
         "groups": [],
         "break_even": [],
         "passthrough": None,
+        "live": None,
     }
     if not played:
         return record
@@ -94,7 +106,11 @@ def _groups(sweep: Sweep, settings: BenchmarkSettings) -> list[tuple[str, Record
 
     groups = [("all", Record(), summary(lambda _: True))]
     groups += [
-        (f"{count} turn{'s' * (count > 1)}", {"turns": count}, summary(lambda case, n=count: len(case.conversation.turns) == n))
+        (
+            f"{count} turn{'s' * (count > 1)}",
+            {"turns": count},
+            summary(lambda case, n=count: len(case.conversation.turns) == n),
+        )
         for count in lengths
     ]
     groups += [

@@ -7,6 +7,7 @@ with the mean of its seeds.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -91,9 +92,7 @@ class Summary:
             "all_visible_when_needed": mean_of(self._mean(lambda place: float(own[place].right))).record(4),
             "wrong_calls": round(float(self._mean(lambda place: own[place].wrong_calls).mean()), 3),
             "requests_per_turn": round(float(requests.sum() / turns.sum()), 3),
-            "searches_per_turn": round(
-                float(self._mean(lambda place: own[place].searches).sum() / turns.sum()), 3
-            ),
+            "searches_per_turn": round(float(self._mean(lambda place: own[place].searches).sum() / turns.sum()), 3),
             "added_seconds_per_turn": round(float((seconds - plain_seconds).sum() / turns.sum()), 3),
         }
 
@@ -191,10 +190,17 @@ def ratio_of(numerators: Values, denominators: Values) -> Estimate:
     count = len(numerators)
     if not count or not denominators.sum():
         return Estimate(math.nan, math.nan, math.nan)
-    drawn = np.random.default_rng(_SEED).multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
-    ratios = (drawn @ numerators) / np.maximum(drawn @ denominators, 1e-12)
-    low, high = np.percentile(ratios, [2.5, 97.5])
+    drawn = _draws(count)
+    ratios = np.sort((drawn @ numerators) / np.maximum(drawn @ denominators, 1e-12))
+    low, high = ratios[_RESAMPLES * 25 // 1000], ratios[_RESAMPLES * 975 // 1000 - 1]
     return Estimate(float(numerators.sum() / denominators.sum()), float(low), float(high))
+
+
+@cache
+def _draws(count: int) -> Values:
+    """(1,000, count) how often each of `count` conversations is drawn."""
+    random = np.random.default_rng(_SEED)
+    return random.multinomial(count, np.full(count, 1 / count), size=_RESAMPLES).astype(np.float64)
 
 
 def _rounded(value: float, digits: int) -> float:

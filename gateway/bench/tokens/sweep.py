@@ -109,7 +109,7 @@ async def run_sweep(
     for conversation, seed in ((one, seed) for seed in settings.seeds for one in conversations):
         stage = Stage(catalog, conversation, seed=seed, rules=settings.rules)
         needed = [catalog.rows[tool] for tool in conversation.tools]
-        order = distractors.order(needed, _seed_of(conversation, seed))
+        order = distractors.order(needed, order_seed(conversation, seed))
         cases.append(Case(conversation, seed, np.cumsum(catalog.tokens[order[:_CUMULATED]])))
         for size in sizes:
             view = CatalogView(catalog, order[: max(size, len(needed))])
@@ -127,7 +127,7 @@ async def run_sweep(
         deliveries=(ALL_TOOLS, APPEND, HASH_ORDER, CALL_THROUGH, *(one.name for one in simulated[2:])),
         sources={
             APPEND: "the product: ToolSearchToolCallingAdvisor over its index, found tools at the end of the list",
-            HASH_ORDER: "simulated: the same requests, their tools in another order each time, as a hash set gives them",
+            HASH_ORDER: "simulated: the same requests, their tools in another order each time, as from a hash set",
             **{one.name: one.source for one in simulated},
         },
         cases=tuple(cases),
@@ -146,7 +146,7 @@ async def run_passthrough(
     for case in sweep.cases:
         stage = Stage(catalog, case.conversation, seed=case.seed, rules=settings.rules)
         needed = [catalog.rows[tool] for tool in case.conversation.tools]
-        order = distractors.order(needed, _seed_of(case.conversation, case.seed))
+        order = distractors.order(needed, order_seed(case.conversation, case.seed))
         for size, found in outcomes.items():
             view = CatalogView(catalog, order[: max(size, len(needed))])
             play = await play_append(stage, catalog.index, view, append)
@@ -155,7 +155,8 @@ async def run_passthrough(
     return outcomes
 
 
-def _seed_of(conversation: Conversation, seed: int) -> int:
+def order_seed(conversation: Conversation, seed: int) -> int:
+    """What the order of a conversation's distractors is drawn with."""
     return random.Random(f"{conversation.id}/{seed}/order").getrandbits(32)
 
 
