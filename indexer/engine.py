@@ -123,9 +123,9 @@ def rank_rows(
     if scripts is not None and unread_share(query.text, scripts) > MAX_UNREAD_SHARE:
         vectors = None
     matches = lexical.match(query.text)
-    words, coverage = matches.scores()[visible], matches.coverage()[visible]
+    words = _seen(matches.scores(), visible)
     cosine = _cosines(matrix, vectors[0], visible) if vectors is not None else None
-    fused = _fuse(words, coverage, cosine, parameters)
+    fused = _fuse(words, _trust(matches, words, visible, parameters), cosine, parameters)
     if query.needs:
         share = needs_weight(len(query.needs))
         parts = _score_needs(query.needs, vectors, matrix, lexical, visible, parameters)
@@ -134,17 +134,19 @@ def rank_rows(
     rival = fused[best[LEAD_OVER]] if len(best) > LEAD_OVER else np.float32(0)
     best = best[:k]
     best = best[fused[best] > 0]
+    found = best if visible is None else visible[best]
+    coverage = matches.coverage()[found]
     top_cosine = cosine[best] if cosine is not None else None
-    margin = margins(coverage[best], top_cosine, fused[best] - rival, words[best])
+    margin = margins(coverage, top_cosine, fused[best] - rival, words[best])
     threshold = calibration.threshold(query.text)
     return RankedRows(
-        rows=visible[best],
+        rows=found,
         scores=fused[best],
         margins=margin,
         confidence=confidences(margin, threshold),
         weak=margin < threshold,
         cosine=top_cosine if top_cosine is not None else np.zeros(len(best), dtype=np.float32),
-        coverage=coverage[best],
+        coverage=coverage,
         matches=matches,
     )
 
@@ -180,24 +182,38 @@ def search_rows(
     return rank_rows(planned, vectors, matrix=matrix, lexical=lexical, k=k, rows=rows, calibration=calibration)
 
 
-def _fuse(words: Floats, coverage: Floats, cosine: Floats | None, parameters: RankingParameters) -> Floats:
-    trust = min(1.0, float(coverage.max(initial=0.0)) / parameters.full_trust_coverage)
+def _fuse(words: Floats, trust: float, cosine: Floats | None, parameters: RankingParameters) -> Floats:
     return fuse(words, cosine, parameters.dense_weight, trust)
 
 
-def _visible(matrix: MatrixSnapshot, rows: Rows | None) -> Rows:
+def _trust(matches: LexicalMatches, words: Floats, visible: Rows | None, parameters: RankingParameters) -> float:
+    """How far words speak for a query, 0 to 1: by what the best row covers of it."""
+    if len(words) == 0:
+        return 0.0
+    best = int(words.argmax())
+    coverage = matches.coverage_of(best if visible is None else int(visible[best]))
+    return min(1.0, coverage / parameters.full_trust_coverage)
+
+
+def _visible(matrix: MatrixSnapshot, rows: Rows | None) -> Rows | None:
+    """The live rows among those asked for; None for every row there is, the common case, which copies nothing."""
+    if matrix.live == matrix.n_rows:
+        return rows
     live = matrix.penalty == 0
     return np.flatnonzero(live) if rows is None else rows[live[rows]]
 
 
-def _cosines(matrix: MatrixSnapshot, vector: Floats, visible: Rows) -> Floats | None:
+def _seen(values: Floats, visible: Rows | None) -> Floats:
+    return values if visible is None else values[visible]
+
+
+def _cosines(matrix: MatrixSnapshot, vector: Floats, visible: Rows | None) -> Floats | None:
     """Cosines of the visible rows; None for a query of which the encoder knows nothing (a zero vector)."""
     if not vector.any():
         return None
-    if len(visible) < _GATHER_SHARE * matrix.n_rows:
+    if visible is not None and len(visible) < _GATHER_SHARE * matrix.n_rows:
         return matrix.scores(vector, visible)
-    scores = matrix.scores(vector)
-    return scores if len(visible) == len(scores) else scores[visible]
+    return _seen(matrix.scores(vector), visible)
 
 
 def _score_needs(
@@ -205,17 +221,17 @@ def _score_needs(
     vectors: Vectors | None,
     matrix: MatrixSnapshot,
     lexical: LexicalSnapshot,
-    visible: Rows,
+    visible: Rows | None,
     parameters: RankingParameters,
 ) -> Floats:
     """(m,) the best any need says of each visible row; a need that matches few words says less."""
     matches = [lexical.match(need) for need in needs]
-    words = [found.scores()[visible] for found in matches]
+    words = [_seen(found.scores(), visible) for found in matches]
     tops = [float(scores.max(initial=0.0)) for scores in words]
     best_top = max(tops) or 1.0
-    best = np.zeros(len(visible), dtype=np.float32)
-    for number, (scores, top) in enumerate(zip(words, tops, strict=True), start=1):
+    best = np.zeros_like(words[0])
+    for number, (found, scores, top) in enumerate(zip(matches, words, tops, strict=True), start=1):
         cosine = _cosines(matrix, vectors[number], visible) if vectors is not None else None
-        fused = _fuse(scores, matches[number - 1].coverage()[visible], cosine, parameters)
+        fused = _fuse(scores, _trust(found, scores, visible, parameters), cosine, parameters)
         np.maximum(best, fused * np.float32(0.5 + 0.5 * top / best_top), out=best)
     return best

@@ -61,17 +61,19 @@ class LexicalMatches:
         """(n_rows,) BM25F scores, 0 where no term stands."""
         return np.bincount(self.rows, weights=self.gains, minlength=self.n_rows).astype(np.float32)
 
-    def coverage(self, fields: Sequence[int] | None = None) -> Floats:
-        """(n_rows,) share of the query's idf mass that stands in a row (in any of these fields), 0 to 1."""
+    def coverage(self) -> Floats:
+        """(n_rows,) share of the query's idf mass that stands in a row, 0 to 1."""
         total = float(self.idf.sum())
         if total <= 0.0 or len(self.rows) == 0:
             return np.zeros(self.n_rows, dtype=np.float32)
-        mass = self.idf[self.term]
-        present = self.gains > 0
-        if fields is not None:
-            present &= self.frequencies[:, list(fields)].any(axis=1)
-        covered = np.bincount(self.rows, weights=mass * present, minlength=self.n_rows)
-        return (covered / total).astype(np.float32)
+        mass = self.idf[self.term] * (self.gains > 0)  # a dead row gains nothing
+        return (np.bincount(self.rows, weights=mass, minlength=self.n_rows) / total).astype(np.float32)
+
+    def coverage_of(self, row: int) -> float:
+        """As `coverage`, of one row."""
+        total = float(self.idf.sum())
+        here = self.term[(self.rows == row) & (self.gains > 0)]
+        return float(self.idf[here].sum()) / total if total > 0.0 else 0.0
 
 
 class LexicalSnapshot:
