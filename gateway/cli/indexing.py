@@ -10,9 +10,10 @@ from gateway.cli.catalog import Catalog, open_catalog
 from gateway.cli.exits import Exit
 from gateway.cli.output import show_report, write_error, write_json
 from gateway.demo.catalog import DEMO_SOURCES, note_indexed
-from gateway.registry.remembered_sources import remember_source
+from gateway.registry.remembered_sources import python_place, remember_source
 from indexer import IndexerSettings, RegistrationReport, SourceError, merge_reports
 from indexer.sources import Source, SourceOptions, open_source
+from indexer.sources.python_module import PythonSource
 
 DEMO: Final = "demo"
 """Stands for all sources of the demo's catalog."""
@@ -65,6 +66,8 @@ def register_sources(catalog: Catalog, sources: Sequence[Source], settings: Inde
                 continue
         if source.spec.startswith("mcp:"):
             remember_source(settings.home, source.name, source.spec)
+        elif isinstance(source, PythonSource) and source.folder is not None:
+            remember_source(settings.home, python_place(source.module), source.folder)
     return IndexRun(report=merge_reports(reports), errors=tuple(errors))
 
 

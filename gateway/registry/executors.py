@@ -3,7 +3,8 @@
 import importlib
 import json
 import logging
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
@@ -40,28 +41,40 @@ class PythonToolCallback:
 
     spec: ToolSpec
     target: str
+    folder_of: Callable[[str], str | None] = field(default=lambda module: None)
+    """The folder in which a module was found when it was indexed, if that is on nobody's path."""
     metadata: ToolMetadata = field(default_factory=lambda: ToolMetadata(checks_arguments=True))
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> Content:
         """As the function itself. Raises: ToolArgumentsError, ToolExecutionError, and whatever the function raises."""
         # Loaded by the first call, not with the catalog: one module that is gone must not break other tools.
-        callback = await anyio.to_thread.run_sync(_loaded, self.target)
+        callback = await anyio.to_thread.run_sync(self._load)
         return await callback.call(arguments, context)
+
+    def _load(self) -> ToolCallback:
+        return _loaded(self.target, self.folder_of(self.target.partition(":")[0]))
 
 
 @cache
-def _loaded(target: str) -> ToolCallback:
+def _loaded(target: str, folder: str | None) -> ToolCallback:
     """The function behind `module:function`, as a tool. Raises: ToolExecutionError."""
     from gateway.tools.function import tool
 
     module_name, _, path = target.partition(":")
+    if folder is not None and folder not in sys.path:
+        sys.path.append(folder)  # at the end, so that nothing installed is hidden by a name in it
     try:
         found: Any = importlib.import_module(module_name)
         for name in path.split("."):
             found = getattr(found, name)
         return cast("ToolCallback", found) if hasattr(found, "spec") else tool(found)
     except (Exception, SystemExit) as error:  # importing runs code, which may fail in any way
-        logger.warning("the Python tool %r cannot be loaded: %s", target, error)
+        logger.warning(
+            "the Python tool %r cannot be loaded (%s: %s); index it again from the folder that holds it, or install it",
+            target,
+            type(error).__name__,
+            error,
+        )
         raise ToolExecutionError(
             "This tool is not available: the gateway cannot load its code. Do not call it again; go on without it "
             "and say so."

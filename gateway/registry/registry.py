@@ -7,6 +7,7 @@ from gateway.chat.prompt import ToolSpec
 from gateway.registry.executors import PythonToolCallback, SimulatedToolCallback
 from gateway.registry.mcp_connect import connector
 from gateway.registry.mcp_upstream import McpConnect, SupervisedMcpConnection
+from gateway.registry.remembered_sources import python_place
 from gateway.tools.callback import ToolCallback, ToolMetadata
 from gateway.tools.client_tool import CallerOwnedTool
 from gateway.tools.context import ToolContext
@@ -67,7 +68,8 @@ class ToolRegistry:
                 return SimulatedToolCallback(spec=spec, definition=definition, metadata=metadata)
             case "python":
                 checking = replace(metadata, checks_arguments=True)
-                return PythonToolCallback(spec=spec, target=str(config.get("target", "")), metadata=checking)
+                target = str(config.get("target", ""))
+                return PythonToolCallback(spec=spec, target=target, folder_of=self._python_folder, metadata=checking)
             case "mcp":
                 connection = self._connection(str(config.get("source", "")))
                 if connection is None:
@@ -77,6 +79,9 @@ class ToolRegistry:
             case "client" | "http":
                 # HTTP execution is not part of the gateway yet: such a call is the caller's to make.
                 return CallerOwnedTool(spec)
+
+    def _python_folder(self, module: str) -> str | None:
+        return self._sources().get(python_place(module))
 
     def _connection(self, source: str) -> SupervisedMcpConnection | None:
         """The one connection of a source; None for a source that the operator's list does not hold."""

@@ -11,8 +11,13 @@ from gateway.errors import ConfigurationError
 SOURCES_FILE: Final = "sources.json"
 
 
+def python_place(module: str) -> str:
+    """Under which name the folder is kept in which a Python module was found."""
+    return f"python:{module}"
+
+
 def remember_source(home: Path, name: str, spec: str) -> None:
-    """Keep under which name a source (`mcp:npx some-server`, `mcp:https://host/mcp`) was indexed."""
+    """Keep under which name a source (`mcp:npx some-server`, `mcp:https://host/mcp`, a folder) was indexed."""
     home.mkdir(parents=True, exist_ok=True)
     sources = {**remembered_sources(home), name: spec}
     draft = home / f"{SOURCES_FILE}.{os.getpid()}"

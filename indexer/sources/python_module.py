@@ -47,6 +47,11 @@ class PythonSource:
         return public(module)
 
     @property
+    def folder(self) -> str | None:
+        """The working directory, if the module was found in it: another process has to be told."""
+        return _found_in(self.module, Path.cwd())
+
+    @property
     def total(self) -> int | None:
         try:
             return len(self.functions)
@@ -112,6 +117,14 @@ def _imported(name: str) -> ModuleType:
     finally:
         if added:
             sys.path.remove(here)
+
+
+def _found_in(name: str, folder: Path) -> str | None:
+    root = sys.modules.get(name.partition(".")[0])
+    places = [root.__file__] if root is not None and root.__file__ else list(getattr(root, "__path__", ()))
+    # A module lies in the folder itself, a package one level below it.
+    near = (parent for place in places for parent in list(Path(place).resolve().parents)[:2])
+    return str(folder) if folder.resolve() in near else None
 
 
 def _listed(functions: dict[str, Callable[..., Any]]) -> str:

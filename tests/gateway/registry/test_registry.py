@@ -125,6 +125,19 @@ async def test_a_python_tool_runs_its_function(tmp_path: Path, monkeypatch: pyte
         sys.modules.pop("shop_tools", None)
 
 
+async def test_a_python_tool_is_found_again_in_the_folder_that_it_was_indexed_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "corner_shop.py").write_text("def greet(order_id: str) -> str:\n    return f'hello {order_id}'\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    try:
+        async with registry_of(sources={"python:corner_shop": str(tmp_path)}) as registry:
+            greet = tool("greet", ToolExecutor(kind="python", config={"target": "corner_shop:greet"}))
+            assert await run(registry, greet, order_id="A-1") == ("hello A-1", False)
+    finally:
+        sys.modules.pop("corner_shop", None)
+
+
 @pytest.mark.parametrize("target", ["no_such_module:f", "json:nothing", "json", "", "json:__name__"])
 async def test_a_python_tool_that_is_gone_fails_alone_and_does_not_say_where_it_was(target: str) -> None:
     async with registry_of() as registry:

@@ -7,6 +7,7 @@ import pytest
 
 from indexer.definition import ToolExecutor
 from indexer.sources import SourceOptions, open_source
+from indexer.sources.python_module import PythonSource
 from tests.indexer.sources.reading import failure, read
 
 TOOLS = '''
@@ -82,3 +83,13 @@ def test_a_module_without_functions_holds_no_tools(module_folder: Path) -> None:
 def test_a_module_that_leaves_when_it_is_imported_does_not_take_the_program_along(module_folder: Path) -> None:
     (module_folder / "shop_tools_h.py").write_text("import sys; sys.exit(2)")
     assert "importing it failed: SystemExit" in failure(open_source("python:shop_tools_h")).reason
+
+
+def test_a_module_in_the_working_directory_says_so_and_an_installed_one_does_not(module_folder: Path) -> None:
+    (module_folder / "shop_tools_i.py").write_text(TOOLS)
+    (module_folder / "shop_tools_j").mkdir()
+    (module_folder / "shop_tools_j" / "__init__.py").write_text("")
+    (module_folder / "shop_tools_j" / "inner.py").write_text(TOOLS)
+    here, packaged, installed = (PythonSource(name) for name in ("shop_tools_i", "shop_tools_j.inner", "json"))
+    assert [read(one)[0] != [] for one in (here, packaged)] == [True, True]
+    assert [here.folder, packaged.folder, installed.folder] == [str(module_folder), str(module_folder), None]
