@@ -19,6 +19,15 @@ GatewayError
 """
 
 from collections.abc import Mapping
+from typing import Final
+
+AFTER_TOOLS: Final = "Tools of this run had run already: the same request sent again would run them again."
+"""A note on an error that ended such a run."""
+
+
+def is_after_tools(error: BaseException) -> bool:
+    """Whether tools had run when the error ended their run."""
+    return AFTER_TOOLS in getattr(error, "__notes__", ())
 
 
 class GatewayError(Exception):

@@ -28,7 +28,7 @@ from gateway.chat.messages import (
     ToolCall,
     ToolResponseMessage,
 )
-from gateway.errors import AgentLoopDetectedError, ConfigurationError, TruncatedStreamError
+from gateway.errors import AFTER_TOOLS, AgentLoopDetectedError, ConfigurationError, TruncatedStreamError
 from gateway.settings import LoopSafetySettings
 from gateway.tools.callback import ToolCallback
 from gateway.tools.loop_safety import ToolExecutionMetrics
@@ -154,6 +154,10 @@ class ToolCallingAdvisor:
                         response = run.outcome(event.response)
                     else:
                         yield event
+        except Exception as error:
+            if any(one.response is not None and self.is_work(one.call) for one in run.guard.executions):
+                error.add_note(AFTER_TOOLS)
+            raise
         finally:
             # Runs on failure and cancellation too, so it is kept from being cancelled, but not for ever.
             with anyio.move_on_after(_FINALIZE_SECONDS, shield=True):

@@ -17,6 +17,7 @@ from gateway.errors import (
     ModelHTTPError,
     ModelUnavailableError,
     RegistryError,
+    is_after_tools,
 )
 from indexer import EmbeddingError, IndexerError, InvalidToolError, StoreError, StoreUnavailableError
 
@@ -30,6 +31,8 @@ _PROBLEM: Final = "application/problem+json"
 _KEPT_UPSTREAM_HEADERS: Final = frozenset(
     {"content-type", "retry-after", "retry-after-ms", "x-should-retry", "request-id", "x-request-id"}
 )
+_SHOULD_RETRY: Final = "x-should-retry"
+"""OpenAI's and Anthropic's clients repeat failed requests by themselves, unless this says otherwise."""
 _RATE_LIMIT_PREFIXES: Final = ("x-ratelimit-", "ratelimit")
 
 
@@ -54,7 +57,15 @@ class ProblemError(Exception):
         super().__init__(detail)
 
 
-def problem_of(error: Exception) -> ProblemError:  # noqa: C901  one table reads better than its pieces
+def problem_of(error: Exception) -> ProblemError:
+    """What is answered for an error; where tools have run, clients are told not to send the request again."""
+    problem = _problem_of(error)
+    if is_after_tools(error):
+        problem.headers[_SHOULD_RETRY] = "false"
+    return problem
+
+
+def _problem_of(error: Exception) -> ProblemError:  # noqa: C901  one table reads better than its pieces
     """The one table from errors to statuses. What is not in it is ours, and says nothing about our inside."""
     match error:
         case ProblemError():
@@ -161,6 +172,9 @@ def upstream_answer(error: ModelHTTPError) -> Response:
         for name, value in error.headers.items()
         if name.lower() in _KEPT_UPSTREAM_HEADERS or name.lower().startswith(_RATE_LIMIT_PREFIXES)
     }
+    if is_after_tools(error):
+        headers = {name: value for name, value in headers.items() if name.lower() != _SHOULD_RETRY}
+        headers[_SHOULD_RETRY] = "false"
     return Response(error.body, error.status, headers=headers)
 
 

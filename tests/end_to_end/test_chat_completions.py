@@ -294,3 +294,40 @@ async def test_a_client_that_brings_a_tool_of_the_search_tools_name_is_told_so(s
     tools: list[Any] = [{"type": "function", "function": function}]
     with pytest.raises(openai.BadRequestError, match="search_tools"):
         await stage.client.chat.completions.create(model="m", messages=QUESTION, tools=tools)
+
+
+def failing(status: int) -> ModelHTTPError:
+    body = b'{"error": {"message": "overloaded", "type": "server_error"}}'
+    return ModelHTTPError(status, body, {"content-type": "application/json", "x-should-retry": "true"})
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_request_whose_tools_have_run_is_not_repeated_by_the_client(
+    stage: Stage, stream: bool, status: int
+) -> None:
+    stage.script.enqueue(wish("search_tools", queries=["list buckets"]), wish("aws-s3__ListBuckets"), failing(status))
+    stage.script.enqueue("the answer to a repetition")
+    with pytest.raises(openai.APIStatusError) as caught:
+        await stage.client.with_options(max_retries=2).chat.completions.create(
+            model="m", messages=QUESTION, stream=stream
+        )
+    assert caught.value.status_code == status
+    assert caught.value.response.headers["x-should-retry"] == "false"
+    assert len(stage.upstream.received) == 3
+
+
+async def test_a_request_that_has_only_searched_may_be_repeated(stage: Stage) -> None:
+    stage.script.enqueue(wish("search_tools", queries=["list buckets"]), failing(503), "answered")
+    client = stage.client.with_options(max_retries=1)
+    answer = await client.chat.completions.create(model="m", messages=QUESTION)
+    assert answer.choices[0].message.content == "answered"
+
+
+async def test_a_stream_that_cannot_go_on_after_tools_says_so_in_its_status(stage: Stage) -> None:
+    stage.script.enqueue(
+        wish("search_tools", queries=["list buckets"]), wish("aws-s3__ListBuckets"), Cut(text="", after=0)
+    )
+    with pytest.raises(openai.APIStatusError) as caught:
+        await stage.client.chat.completions.create(model="m", messages=QUESTION)
+    assert caught.value.response.headers["x-should-retry"] == "false"
