@@ -46,8 +46,8 @@ class Example(NamedTuple):
 class Mixture:
     """What share of the batches each kind of pair has, and how many examples a batch has; the kinds never mix."""
 
-    written: float = 0.6
-    catalog: float = 0.0
+    written: float = 0.4
+    catalog: float = 0.2
     translated: float = 0.4
     batch: int = 256
 

@@ -15,6 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
+from indexer.embedders.base import Embedder
+from indexer.embedders.factory import make_embedder
+from indexer.errors import EmbeddingError
+
 PAIRS_FOLDER: Final = Path(__file__).parent / "pairs"
 LANGUAGES: Final = ("en", "ko", "ja", "zh", "es", "de", "fr")
 STYLES: Final = ("keywords", "plain", "goal", "long", "typo")
@@ -24,10 +30,14 @@ MIN_DISTINCT_OPENINGS: Final = 0.6
 GRAM_LENGTH: Final = 13
 MAX_GRAM_COVER: Final = 0.4
 """Share of a query's character 13-grams that may stand in one test query: stock phrases stay, paraphrases go."""
+MAX_COSINE: Final = 0.95
+"""Largest cosine of the default encoder between a query and a test query."""
 UNANSWERABLE_FILE: Final = "unanswerable.jsonl"
 
+_BROKEN: Final = "BROKEN:"
 _WORD: Final = re.compile(r"[^\W_]+")
 _IDENTIFIER_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_TWIN_ROWS: Final = 1_000  # 1,000 x 34,000 float32 cosines at a time: 136 MB
 _UNSPACED: Final = frozenset({"ja", "zh"})
 
 
@@ -176,6 +186,21 @@ def leaks(queries: Sequence[str], test_queries: Mapping[str, str]) -> list[tuple
     return found
 
 
+def twins(queries: Sequence[str], test_queries: Mapping[str, str], embedder: Embedder) -> list[tuple[str, str]]:
+    """(query, test query id) where the encoder finds the two nearly equal: the same words in another order, say."""
+    if not queries or not test_queries:
+        return []
+    ours = embedder.embed_queries(queries)
+    theirs = embedder.embed_queries(list(test_queries.values()))
+    test_ids = list(test_queries)
+    found: list[tuple[str, str]] = []
+    for start in range(0, len(queries), _TWIN_ROWS):
+        cosines = ours[start : start + _TWIN_ROWS] @ theirs.T
+        rows, columns = np.nonzero(cosines > MAX_COSINE)
+        found += [(queries[start + row], test_ids[column]) for row, column in zip(rows, columns, strict=True)]
+    return found
+
+
 # --- Catalogs that anyone can install
 
 
@@ -284,40 +309,56 @@ def _github_operations(path: Path) -> dict[str, ToolText]:
 
 def report(pairs: Sequence[Pair], unanswerable: Sequence[tuple[str, str]], catalog: Catalog) -> tuple[list[str], int]:
     """Lines to read and the number of broken rules; says which checks this machine could not make."""
-    lines, broken = _counts_table(pairs, unanswerable), 0
     queries = [pair.query for pair in pairs] + [query for query, _ in unanswerable]
+    lines = _counts_table(pairs, unanswerable)
+    for part in (_text_lines(pairs, queries), _catalog_lines(pairs, catalog), _test_set_lines(queries)):
+        lines += part
+    return lines, sum(line.startswith(_BROKEN) for line in lines)
 
-    for (lang, style), share in sorted(distinct_openings(pairs).items()):
-        if share < MIN_DISTINCT_OPENINGS:
-            lines.append(f"BROKEN: {lang} {style}: only {share:.0%} of the openings are distinct")
-            broken += 1
-    for query in duplicates(queries):
-        lines.append(f"BROKEN: written twice: {query}")
-        broken += 1
 
+def _text_lines(pairs: Sequence[Pair], queries: Sequence[str]) -> list[str]:
+    low = [
+        f"{_BROKEN} {lang} {style}: only {share:.0%} of the openings are distinct"
+        for (lang, style), share in sorted(distinct_openings(pairs).items())
+        if share < MIN_DISTINCT_OPENINGS
+    ]
+    lowest = min(distinct_openings(pairs).items(), key=lambda item: item[1], default=(("-", "-"), 0.0))
+    return [
+        *low,
+        *(f"{_BROKEN} written twice: {query}" for query in duplicates(queries)),
+        f"least varied openings: {' '.join(lowest[0])}, {lowest[1]:.0%} distinct",
+    ]
+
+
+def _catalog_lines(pairs: Sequence[Pair], catalog: Catalog) -> list[str]:
     named = {tool_id for pair in pairs for tool_id in pair.tools}
-    lines.append(f"distinct tools named: {len(named):,}")
+    lines = [f"distinct tools named: {len(named):,}"]
     absent = sorted({"aws", "google", "github", "mcp"} - catalog.kinds)
     if absent:
         lines.append(f"not checked, catalogs not on this machine: {', '.join(absent)} (see Catalog)")
-    for tool_id in sorted(named):
-        if catalog.covers(tool_id) and catalog.find(tool_id) is None:
-            lines.append(f"BROKEN: no such tool in its catalog: {tool_id}")
-            broken += 1
-    for pair, tool_id, share in echoes(pairs, catalog):
-        lines.append(f"BROKEN: {share:.0%} of its words are those of {tool_id}: {pair.query}")
-        broken += 1
+    lines += [
+        f"{_BROKEN} no such tool in its catalog: {tool_id}"
+        for tool_id in sorted(named)
+        if catalog.covers(tool_id) and catalog.find(tool_id) is None
+    ]
+    return lines + [
+        f"{_BROKEN} {share:.0%} of its words are those of {tool_id}: {pair.query}"
+        for pair, tool_id, share in echoes(pairs, catalog)
+    ]
 
+
+def _test_set_lines(queries: Sequence[str]) -> list[str]:
     data = os.environ.get("TOOLSCOUT_DATA")
     if not data:
-        lines.append("not checked, TOOLSCOUT_DATA is not set: likeness to test queries")
-    else:
-        test_queries = read_test_queries(Path(data))
-        found = leaks(queries, test_queries)
-        lines.append(f"test queries compared: {len(test_queries):,}")
-        lines += [f"BROKEN: too like the test query {test_id}: {query}" for query, test_id in found]
-        broken += len(found)
-    return lines, broken
+        return ["not checked, TOOLSCOUT_DATA is not set: likeness to test queries"]
+    test_queries = read_test_queries(Path(data))
+    lines = [f"test queries compared: {len(test_queries):,}"]
+    found = leaks(queries, test_queries)
+    try:
+        found += twins(queries, test_queries, make_embedder("static"))
+    except EmbeddingError as error:
+        lines.append(f"not checked, cosine to test queries: {error}")
+    return lines + [f"{_BROKEN} too like the test query {test_id}: {query}" for query, test_id in found]
 
 
 def _counts_table(pairs: Sequence[Pair], unanswerable: Sequence[tuple[str, str]]) -> list[str]:

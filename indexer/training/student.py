@@ -16,7 +16,7 @@ from indexer.training.batches import Batch
 class TrainingSettings:
     """How one member of the soup is trained; chosen on the development halves."""
 
-    steps: int = 500
+    steps: int = 350
     row_rate: float = 2e-3
     warm_up: float = 0.1
     """Share of the steps over which the rate rises; it falls linearly afterwards."""

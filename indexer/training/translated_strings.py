@@ -43,6 +43,11 @@ class Program:
     def requirement(self) -> str:
         return f"{self.package}=={self.version}"
 
+    @property
+    def wheels(self) -> str:
+        """The pattern of its file's name."""
+        return f"{self.package.replace('-', '_')}-{self.version}-*.whl"
+
 
 PROGRAMS: Final = (
     Program("homeassistant", "2026.2.3", "Apache-2.0"),
@@ -73,13 +78,13 @@ class Translation:
 def download(folder: Path) -> list[Path]:
     """Fetch the wheels with pip, once; none of them is installed or run."""
     folder.mkdir(parents=True, exist_ok=True)
+    # Some need a newer Python than ours to run; to be read they need none.
+    options = ("--no-deps", "--only-binary=:all:", "--python-version=3.14", "--quiet", "--dest", str(folder))
     for program in PROGRAMS:
-        if not any(folder.glob(f"{program.package.replace('-', '_')}-{program.version}-*.whl")):
-            # Some need a newer Python than ours to run; to be read they need none.
-            options = ["--no-deps", "--only-binary=:all:", "--python-version=3.14", "--quiet"]
-            command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), program.requirement]
+        if not any(folder.glob(program.wheels)):
+            command = [sys.executable, "-m", "pip", "download", *options, program.requirement]
             subprocess.run(command, check=True)
-    return sorted(folder.glob("*.whl"))
+    return sorted(wheel for program in PROGRAMS for wheel in folder.glob(program.wheels))
 
 
 def read_translations(wheels: list[Path]) -> Iterator[Translation]:
