@@ -264,6 +264,8 @@ class CatalogWriter:
                 return
             try:
                 self._replica.calibrate(self._embedder)
+                # Else a catalog that is only read would be calibrated anew by every process that opens it.
+                self._unsaved = max(self._unsaved, 1)
             except EmbeddingError:
                 _log.exception("the encoder failed on the calibration; weak matches are told as before")
 
