@@ -111,13 +111,15 @@ def rank_rows(
     rows: Rows | None = None,
     scripts: frozenset[str] | None = None,
     calibration: Calibration = UNCALIBRATED,
+    min_confidence: float = 0.0,
     parameters: RankingParameters = DEFAULT_RANKING,
 ) -> RankedRows:
     """The k best live rows for one query.
 
     `vectors`: (1 + needs, d) unit rows of `query.texts`, or None to rank by words alone. `matrix` and `lexical` number
     their rows alike. `rows`: the only rows to be found (sorted, distinct); None: every live row. `scripts`: those the
-    encoder reads; None: all. Rows that match neither by word nor by meaning are left out.
+    encoder reads; None: all. Rows that match neither by word nor by meaning are left out, and those below
+    `min_confidence`.
     """
     visible = _visible(matrix, rows)
     if scripts is not None and unread_share(query.text, scripts) > MAX_UNREAD_SHARE:
@@ -139,14 +141,16 @@ def rank_rows(
     top_cosine = cosine[best] if cosine is not None else None
     margin = margins(coverage, top_cosine, fused[best] - rival, words[best])
     threshold = calibration.threshold(query.text)
+    confidence = confidences(margin, threshold)
+    sure = confidence >= min_confidence
     return RankedRows(
-        rows=found,
-        scores=fused[best],
-        margins=margin,
-        confidence=confidences(margin, threshold),
-        weak=margin < threshold,
-        cosine=top_cosine if top_cosine is not None else np.zeros(len(best), dtype=np.float32),
-        coverage=coverage,
+        rows=found[sure],
+        scores=fused[best][sure],
+        margins=margin[sure],
+        confidence=confidence[sure],
+        weak=(margin < threshold)[sure],
+        cosine=top_cosine[sure] if top_cosine is not None else np.zeros(int(sure.sum()), dtype=np.float32),
+        coverage=coverage[sure],
         matches=matches,
     )
 

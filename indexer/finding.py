@@ -116,6 +116,7 @@ def _ranked_hits(
         k=request.max_results + surplus,
         rows=view.rows,
         calibration=state.calibration,
+        min_confidence=request.min_confidence,
     )
     if not len(ranked.rows):
         return {}

@@ -89,8 +89,8 @@ def canonical_name(name: str) -> str:
 def name_candidates(query: str) -> tuple[str, ...]:
     """What in a query may be the exact name of a tool: the whole of it, then words written as identifiers are.
 
-    Words in capitals are left out: on development queries a tool named `api` or `create` was never what `API` or
-    `CREATE` meant, while identifiers with a separator or a capital inside named the needed tool nine times in ten.
+    Words in capitals are left out: on development queries a tool named `api` or `create` was hardly ever what `API`
+    or `CREATE` meant, while words with a separator or a capital inside named a needed tool nine times in ten.
     """
     whole = query.strip().strip("`\"'")
     words = (word.group() for word in _IDENTIFIER.finditer(query))

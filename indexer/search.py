@@ -47,6 +47,8 @@ class ToolSearchRequest:
     scope: SearchScope = field(default_factory=SearchScope)
     already_found: frozenset[ToolKey] = frozenset()
     """Tools the caller has: undiscovered matches come first."""
+    min_confidence: float = 0.0
+    """Matches below it are left out, 0 to 1; weak ones lie below one half. Exact names always come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,12 @@ class _Catalog:
         return found.rows.tolist()
 
     def rank(
-        self, query: str, vectors: Vectors | None, rows: Rows | None = None, scripts: frozenset[str] | None = None
+        self,
+        query: str,
+        vectors: Vectors | None,
+        rows: Rows | None = None,
+        scripts: frozenset[str] | None = None,
+        min_confidence: float = 0.0,
     ) -> RankedRows:
         return rank_rows(
             PlannedQuery(query),
@@ -44,6 +49,7 @@ class _Catalog:
             k=5,
             rows=rows,
             scripts=scripts,
+            min_confidence=min_confidence,
         )
 
 
@@ -115,6 +121,19 @@ def test_after_calibration_a_request_nothing_serves_is_weak_and_a_good_one_is_no
     assert good.confidence[0] > 0.5
     assert foreign.weak[0]
     assert foreign.confidence[0] < 0.5
+
+
+def test_matches_below_the_wanted_confidence_are_left_out() -> None:
+    catalog = _Catalog()
+    query = "give the money of an order back"
+    vectors = catalog.embedder.embed_queries([query])
+    everything = catalog.rank(query, vectors)
+    bound = float(everything.confidence[1])
+
+    sure = catalog.rank(query, vectors, min_confidence=bound)
+
+    assert sure.rows.tolist() == everything.rows[everything.confidence >= bound].tolist()
+    assert len(sure.rows) < len(everything.rows)
 
 
 def test_an_empty_catalog_can_be_calibrated() -> None:
