@@ -151,7 +151,7 @@ def build_app(services: Services, *, operator_token: str | None = None) -> "Fast
     from fastapi import FastAPI
     from starlette.routing import Route
 
-    from gateway.api import chat, health, metrics, models, search, tools
+    from gateway.api import chat, docs, health, metrics, models, search, tools
     from gateway.api.errors import install_error_handlers
     from gateway.api.guard import LOOPBACK_HOSTS, GuardSettings, RequestGuard
     from gateway.mcp_server.endpoint import McpEndpoint
@@ -170,10 +170,11 @@ def build_app(services: Services, *, operator_token: str | None = None) -> "Fast
         version=installed_version(),
         summary="A vector-indexed dynamic tool-search gateway.",
         lifespan=lifespan,
+        docs_url=None,
         redoc_url=None,
     )
     app.state.services = services
-    for module in (search, tools, chat, models, health, metrics):
+    for module in (search, tools, chat, models, health, metrics, docs):
         app.include_router(module.router)
     app.router.routes.append(Route("/mcp", endpoint=mcp_endpoint, include_in_schema=False))
     install_error_handlers(app)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 REQUEST_ID_HEADER: Final = "x-toolscout-request-id"
 
-_OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/docs", "/docs/oauth2-redirect", "/openapi.json"})
+_OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/docs", "/openapi.json"})
 """Answered without a key: they hold nothing of the catalog."""
 
 
