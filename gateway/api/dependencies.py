@@ -6,13 +6,15 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Request
 
-from gateway.api.errors import ProblemError
+from gateway.api.errors import ProblemError, is_model_route
 from gateway.api.guard import Caller
 from gateway.chat.json_text import decode_json
 from gateway.services import Services
 from indexer import SearchScope, ToolKey
 
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024
+MAX_CHAT_BYTES: Final = 32 * 1024 * 1024
+"""Of a conversation: pictures stand in it whole."""
 _TOOLS_PATH: Final = b"/v1/tools/"
 
 
@@ -36,17 +38,15 @@ def scope_of(
 
 
 async def read_body(request: Request) -> bytes:
-    """The whole body. Raises: ProblemError (413) past 4 MiB."""
+    """The whole body. Raises: ProblemError (413) past 4 MiB, or 32 MiB where a model is to read it."""
+    for_model = is_model_route(request.scope["path"])
+    limit = MAX_CHAT_BYTES if for_model else MAX_BODY_BYTES
+    cure = "send fewer or smaller pictures" if for_model else "send less, or many tools as lines to /v1/tools/bulk"
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise ProblemError(
-                413,
-                "body-too-large",
-                f"the body is larger than {MAX_BODY_BYTES // 1024**2} MiB; send less, or many tools as lines to "
-                "/v1/tools/bulk",
-            )
+        if len(body) > limit:
+            raise ProblemError(413, "body-too-large", f"the body is larger than {limit // 1024**2} MiB; {cure}")
     return bytes(body)
 
 

@@ -318,6 +318,8 @@ def response_from_wire(body: object) -> ChatResponse:
         told = {name: value for name, value in entry.items() if name == "content" or value not in (None, [], {})}
         if told.get("content") is None and "tool_calls" not in told:
             told["content"] = ""
+        if isinstance(told.get("tool_calls"), list):
+            told["tool_calls"] = [_mended_call(call, place) for place, call in enumerate(told["tool_calls"])]
         message = assistant_from_wire(told, "choices[0].message")
     except InvalidRequestError as error:
         raise ModelError(f"the model's answer cannot be read: {error}") from error
@@ -329,6 +331,21 @@ def response_from_wire(body: object) -> ChatResponse:
         model=str(answer.get("model") or ""),
         raw=answer,
     )
+
+
+def _mended_call(value: object, place: int) -> object:
+    """A call of an answer as it should have been: some servers give it no id, or arguments that are no string."""
+    if not isinstance(value, Mapping):
+        return value
+    call = {**cast("Mapping[str, Any]", value)}
+    call["id"] = call.get("id") or f"call_{place}"
+    function = call.get("function")
+    if isinstance(function, Mapping):
+        arguments = cast("Mapping[str, Any]", function).get("arguments")
+        if not isinstance(arguments, str):
+            text = "" if arguments is None else encode_json(arguments).decode()
+            call["function"] = {**cast("Mapping[str, Any]", function), "arguments": text}
+    return call
 
 
 def response_to_wire(response: ChatResponse, *, created: int, id: str = "", model: str = "") -> dict[str, Any]:

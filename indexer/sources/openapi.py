@@ -187,7 +187,10 @@ class Api:
         url = str(server.get("url", ""))
         for name, variable in as_object(server.get("variables")).items():
             url = url.replace("{" + str(name) + "}", str(as_object(variable).get("default", "")))
-        return urljoin(self._location, url) if self._location.startswith(("http://", "https://")) else url
+        try:
+            return urljoin(self._location, url) if self._location.startswith(("http://", "https://")) else url
+        except ValueError:  # "http://[" and the like: whoever calls the operation sees what was written
+            return url
 
     @staticmethod
     def _tags(operation: Mapping[str, Any]) -> list[str]:

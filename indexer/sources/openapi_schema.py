@@ -170,7 +170,7 @@ def _fits(schema: Mapping[str, Any], limit: int) -> bool:
 def _kind(node: Mapping[str, Any]) -> object:
     kind = node.get("type")
     if isinstance(kind, list):
-        return [name for name in cast(list[Any], kind) if name in _TYPES] or None
+        return [name for name in cast(list[Any], kind) if isinstance(name, str) and name in _TYPES] or None
     # Swagger 2.0 uploads a file; the gateway's arguments are JSON.
     return kind if isinstance(kind, str) and kind in _TYPES else "string" if kind == "file" else None
 

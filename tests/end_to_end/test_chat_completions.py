@@ -282,9 +282,18 @@ async def test_models_are_listed(stage: Stage) -> None:
     assert [model.id for model in models.data] == ["default"]
 
 
-async def test_a_body_above_four_megabytes_has_openais_shape_too(stage: Stage) -> None:
-    messages: list[Any] = [{"role": "user", "content": "x" * 5_000_000}]
-    with pytest.raises(openai.APIStatusError, match="larger than 4 MiB") as caught:
+async def test_a_picture_of_some_megabytes_reaches_the_model(stage: Stage) -> None:
+    stage.script.enqueue("a cat")
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 6_000_000}}
+    messages: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, picture]}]
+    answer = await stage.client.chat.completions.create(model="m", messages=messages)
+    assert answer.choices[0].message.content == "a cat"
+    assert stage.upstream.received[0].body["messages"][0]["content"][1] == picture
+
+
+async def test_a_body_above_the_bound_has_openais_shape_too(stage: Stage) -> None:
+    messages: list[Any] = [{"role": "user", "content": "x" * (32 * 1024 * 1024)}]
+    with pytest.raises(openai.APIStatusError, match="larger than 32 MiB") as caught:
         await stage.client.chat.completions.create(model="m", messages=messages)
     assert caught.value.status_code == 413
 

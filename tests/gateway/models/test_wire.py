@@ -10,6 +10,7 @@ from gateway.chat.messages import AssistantMessage, SystemMessage, ToolCall, Too
 from gateway.chat.prompt import Prompt, ToolSpec
 from gateway.errors import InvalidRequestError, ModelError
 from gateway.models.wire import prompt_from_wire, prompt_to_wire, response_from_wire, response_to_wire
+from gateway.models.wire_stream import ChunkAssembler
 
 WEATHER = {
     "type": "function",
@@ -231,3 +232,23 @@ UNREADABLE: list[object] = [
 def test_an_answer_that_cannot_be_read_is_a_model_error(body: object) -> None:
     with pytest.raises(ModelError):
         response_from_wire(body)
+
+
+@pytest.mark.parametrize(
+    ("call", "id", "arguments"),
+    [
+        ({"function": {"name": "x", "arguments": "{}"}}, "call_0", "{}"),
+        ({"id": "", "function": {"name": "x", "arguments": None}}, "call_0", ""),
+        ({"id": None, "function": {"name": "x"}}, "call_0", ""),
+        ({"id": "a", "function": {"name": "x", "arguments": {"q": 1}}}, "a", '{"q":1}'),
+    ],
+)
+def test_a_call_that_a_server_wrote_carelessly_is_read_as_in_a_stream(
+    call: dict[str, Any], id: str, arguments: str
+) -> None:
+    response = response_from_wire({"choices": [{"message": {"content": None, "tool_calls": [call]}}]})
+    [read] = response.message.tool_calls
+    assert (read.id, read.name, read.arguments) == (id, "x", arguments)
+    assembler = ChunkAssembler()
+    assembler.feed({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]})
+    assert assembler.finish(done=True).message.tool_calls == (read,)

@@ -319,3 +319,27 @@ def test_a_url_that_cannot_be_reached_is_named(url: str) -> None:
     error = failure(open_source(f"openapi:{url}"))
     assert "cannot be reached" in error.reason
     assert error.source == url
+
+
+ODD_VALUES: list[tuple[str, Any]] = [
+    ("servers", [{"url": "http://[bad"}]),
+    ("type", [["string"], {"a": 1}, "string"]),
+    ("required", [{}, "q", 5]),
+]
+
+
+@pytest.mark.parametrize(("where", "junk"), ODD_VALUES)
+def test_values_of_no_known_kind_stop_no_operation(where: str, junk: object) -> None:
+    parameter: dict[str, object] = {"name": "q", "in": "query", "schema": {"type": "string"}}
+    document: dict[str, Any] = {
+        "openapi": "3.0.0",
+        "info": {"title": "Odd"},
+        "paths": {"/a": {"get": {"parameters": [parameter]}}, "/b": {"get": {}}},
+    }
+    if where == "servers":
+        document["servers"] = junk
+    else:
+        parameter["schema"] = {"type": "string", where: junk}
+    source = OpenApiSource("http://example.org/openapi.json", SourceOptions(), loaded=document)
+    taken, refused = read(source)
+    assert ([definition.name for definition in taken], refused) == (["get_a", "get_b"], [])
