@@ -7,6 +7,7 @@ from gateway.advisors.chain import CallAdvisorChain
 from gateway.advisors.chat_model import close_stream
 from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunEvent, RunFinished
 from gateway.chat.memory import Turn
+from gateway.chat.messages import Message
 
 
 class HistoryAdvisor(Protocol):
@@ -14,6 +15,10 @@ class HistoryAdvisor(Protocol):
 
     async def earlier_turns(self, request: ChatClientRequest) -> Sequence[Turn]:
         """What it remembers of the request's conversation."""
+        ...
+
+    async def run_ended(self, request: ChatClientRequest, messages: Sequence[Message], *, failed: bool) -> None:
+        """How a run ended, where no model call shows it: `messages` are all that the run has added."""
         ...
 
 

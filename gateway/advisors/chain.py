@@ -63,9 +63,11 @@ class CallAdvisorChain:
         raise LookupError("the chain has no further advisor: the innermost one must call the model")
 
     def copy(self, after: Advisor) -> "CallAdvisorChain":
-        """The part of the chain inside an advisor, ready to run again."""
-        position = next(index for index, advisor in enumerate(self.advisors) if advisor is after)
-        return self._after(position)
+        """The part of the chain inside an advisor, ready to run again. Raises: LookupError if it is not in it."""
+        for position, advisor in enumerate(self.advisors):
+            if advisor is after:
+                return self._after(position)
+        raise LookupError(f"the advisor {after.name} is not in this chain")
 
     def _after(self, position: int) -> "CallAdvisorChain":
         return CallAdvisorChain(self.advisors, position + 1)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from gateway.advisors.loop_run import ToolLoopRun
-from gateway.chat.exchange import ChatClientResponse, RunEvent, RunFinished, StopReason, TextDelta
+from gateway.chat.exchange import ChatClientResponse, ChatResponse, RunEvent, RunFinished, StopReason, TextDelta
 from gateway.chat.messages import AssistantMessage, ToolCall, ToolResponse, ToolResponseMessage, text_of
 from gateway.tools.loop_safety import collected_text
 
@@ -55,9 +55,7 @@ def direct(run: ToolLoopRun, response: ChatClientResponse, results: ToolResponse
     yield RunFinished(response=_with_message(response, AssistantMessage(content=content), "stop"))
 
 
-def auto_ended(
-    run: ToolLoopRun, response: ChatClientResponse, is_work: Callable[[ToolCall], bool]
-) -> Iterator[RunEvent]:
+def auto_ended(run: ToolLoopRun, is_work: Callable[[ToolCall], bool]) -> Iterator[RunEvent]:
     """The end of a run that repeats itself: a success that says so, and keeps what was collected."""
     run.stop_reason = "loop"
     done = [one for one in run.guard.executions if one.outcome == "ok" and is_work(one.call)]
@@ -67,7 +65,13 @@ def auto_ended(
     if done:
         text += "\n\nThis was collected before:\n" + collected_text(done)
     yield TextDelta(text=text)
-    said = text_of(response.response.message.content).strip()  # beside the calls that were one too many
+    nothing = ChatClientResponse(
+        response=ChatResponse(message=AssistantMessage(content="")), context=run.request.context
+    )
+    response = run.response or nothing
+    last = response.response.message
+    # What it said beside the calls that were one too many has been shown, and belongs to the answer.
+    said = "" if any(one is last for one in run.new_messages) else text_of(last.content).strip()
     message = AssistantMessage(content=f"{said}\n\n{text}" if said else text)
     yield RunFinished(response=_with_message(response, message, "stop"))
 

@@ -44,5 +44,7 @@ class LoopLimits:
             return LimitReached("max_tokens", f"the {self.max_tokens} tokens that one request may use are used up")
         if self.max_seconds is not None and time.monotonic() - run.started >= self.max_seconds:
             return LimitReached("max_seconds", f"the {self.max_seconds:g} seconds that one request may take are over")
-        refusal = self.eligible(run) if self.eligible is not None else None
-        return None if refusal is None else LimitReached("not_eligible", refusal)
+        for eligible in (self.eligible, run.options.eligible):
+            if eligible is not None and (refusal := eligible(run)) is not None:
+                return LimitReached("not_eligible", refusal)
+        return None

@@ -51,6 +51,16 @@ class MessageChatMemoryAdvisor:
         """What is remembered of the request's conversation."""
         return await self._memory.turns(_conversation(request))
 
+    async def run_ended(self, request: ChatClientRequest, messages: Sequence[Message], *, failed: bool) -> None:
+        """Inside the loop: the end of a run that no model call shows, a direct result or a failed tool say."""
+        said = [one for one in request.prompt.messages if not isinstance(one, SystemMessage)]
+        turn = Turn(id=request.context[RUN_ID], messages=(*said, *messages))
+        passage = _Passage(request=request, conversation=_conversation(request), turn=turn)
+        if failed:
+            await self._failed(passage)
+        else:
+            await self._memory.record(passage.conversation, turn)
+
     async def advise_call(self, request: ChatClientRequest, chain: CallAdvisorChain) -> ChatClientResponse:
         passage = await self._begin(request)
         try:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from typing import Final, TypeAlias, cast
+from uuid import uuid4
 
 import anyio
 
@@ -13,6 +14,7 @@ from gateway.advisors.loop_ends import auto_ended, direct, end_of, refused
 from gateway.advisors.loop_limits import DEFAULT_MAX_ROUNDS, LoopLimits
 from gateway.advisors.loop_run import EARLIER_TURNS, ToolLoopRun
 from gateway.chat.exchange import (
+    RUN_ID,
     ChatClientRequest,
     ChatClientResponse,
     RoundFinished,
@@ -142,7 +144,8 @@ class ToolCallingAdvisor:
         inside = inner.advisors[inner.position :]
         memories = [cast("HistoryAdvisor", one) for one in inside if hasattr(one, "earlier_turns")]
         for memory in memories:
-            request = request.with_context(**{EARLIER_TURNS: await memory.earlier_turns(request)})
+            run_id = request.context.get(RUN_ID) or uuid4().hex  # a memory keeps the rounds of a run together by it
+            request = request.with_context(**{RUN_ID: run_id, EARLIER_TURNS: await memory.earlier_turns(request)})
         run = await self.initialize_loop(request)
         run.guard = ToolExecutionMetrics(self._safety)
         run.keeps_history = not memories if self._internal_history is None else self._internal_history
@@ -154,6 +157,12 @@ class ToolCallingAdvisor:
                         response = run.outcome(event.response)
                     else:
                         yield event
+        except AgentLoopDetectedError:  # the guard's, or an inner advisor's
+            for event in auto_ended(run, self.is_work):
+                if isinstance(event, RunFinished):
+                    response = run.outcome(event.response)
+                else:
+                    yield event
         except Exception as error:
             if any(one.response is not None and self.is_work(one.call) for one in run.guard.executions):
                 error.add_note(AFTER_TOOLS)
@@ -161,7 +170,10 @@ class ToolCallingAdvisor:
         finally:
             # Runs on failure and cancellation too, so it is kept from being cancelled, but not for ever.
             with anyio.move_on_after(_FINALIZE_SECONDS, shield=True):
-                response = await self.finalize_loop(run, response) or response
+                try:
+                    response = await self.finalize_loop(run, response) or response
+                finally:
+                    await _tell(memories, run, response)
         if response is not None:
             yield RunFinished(response=response)
 
@@ -194,7 +206,7 @@ class ToolCallingAdvisor:
             for call in message.tool_calls:
                 yield ToolCallStarted(call=call)
             results, end = await self._execute(run, response)
-            for call, result in zip(message.tool_calls, results.responses, strict=False):
+            for call, result in zip(message.tool_calls, results.responses, strict=True):
                 yield ToolCallFinished(call=call, response=result)
         if end is not None:
             for event in end:
@@ -207,14 +219,11 @@ class ToolCallingAdvisor:
     async def _execute(
         self, run: ToolLoopRun, response: ChatClientResponse
     ) -> tuple[ToolResponseMessage, Iterable[RunEvent] | None]:
-        """The results of a round's tools, none if a guard stopped them; and the end of the run, if this is it."""
+        """The results of a round's tools, and the end of the run, if this is it. Raises: AgentLoopDetectedError."""
         message = response.response.message
-        try:
-            results = await self._manager.execute(
-                message.tool_calls, run.callbacks.values(), run.tool_context, guard=run.guard
-            )
-        except AgentLoopDetectedError:
-            return ToolResponseMessage(responses=()), auto_ended(run, response, self.is_work)
+        results = await self._manager.execute(
+            message.tool_calls, run.callbacks.values(), run.tool_context, guard=run.guard
+        )
         run.tools_ran(message, results)
         return results, direct(run, response, results) if run.returns_direct(results) else None
 
@@ -244,3 +253,12 @@ async def _call(inner: CallAdvisorChain, request: ChatClientRequest) -> AsyncIte
 
 def _stream(inner: CallAdvisorChain, request: ChatClientRequest) -> AsyncIterator[RunEvent]:
     return inner.next_stream(request)
+
+
+async def _tell(memories: Sequence[HistoryAdvisor], run: ToolLoopRun, response: ChatClientResponse | None) -> None:
+    """Tell memories inside the loop of an end that no model call has shown them."""
+    if response is not None and run.stop_reason == "answer":
+        return
+    added = run.new_messages if response is None else (*run.new_messages, response.response.message)
+    for memory in memories:
+        await memory.run_ended(run.request, added, failed=response is None)

@@ -1,6 +1,6 @@
 """What one request says about its tools."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ class ToolCallingChatOptions:
     """The caller's view of the catalog; None: everything of the context's tenant."""
     max_rounds: int | None = None
     """Rounds in which tools may run; None: what the advisor allows."""
+    eligible: Callable[[Any], str | None] | None = None
+    """This request's own check beside that of `LoopLimits`, given the `ToolLoopRun`: why no more tools may run."""
 
     @property
     def search_scope(self) -> SearchScope:

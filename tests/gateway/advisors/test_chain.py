@@ -7,6 +7,7 @@ import pytest
 
 from gateway.advisors.chain import LOWEST_PRECEDENCE, CallAdvisorChain
 from gateway.advisors.chat_model import ChatModelCallAdvisor
+from gateway.advisors.logger import SimpleLoggerAdvisor
 from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunEvent, RunFinished, TextDelta
 from gateway.chat.messages import UserMessage
 from gateway.chat.prompt import Prompt
@@ -88,3 +89,8 @@ async def test_a_models_stream_that_never_finishes_its_message_is_an_error() -> 
     with pytest.raises(TruncatedStreamError):
         async for _ in CallAdvisorChain.of(ChatModelCallAdvisor(Silent())).next_stream(REQUEST):
             pass
+
+
+def test_a_chain_that_does_not_hold_an_advisor_says_so() -> None:
+    with pytest.raises(LookupError, match="SimpleLoggerAdvisor is not in this chain"):
+        CallAdvisorChain.of().copy(after=SimpleLoggerAdvisor())

@@ -4,22 +4,25 @@ from typing import Any
 
 import pytest
 
+from gateway.advisors.base import BaseAdvisor
+from gateway.advisors.chain import HIGHEST_PRECEDENCE
 from gateway.advisors.loop_limits import LoopLimits
 from gateway.advisors.loop_run import ToolLoopRun
 from gateway.advisors.memory import MessageChatMemoryAdvisor
 from gateway.advisors.tool_calling import ToolCallingAdvisor
 from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
-from gateway.chat.exchange import ChatClientResponse, RunFinished, Usage
+from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunFinished, Usage
 from gateway.chat.memory import InMemoryChatMemory
-from gateway.chat.messages import AssistantMessage, ToolResponseMessage, text_of
+from gateway.chat.messages import AssistantMessage, ToolResponseMessage, UserMessage, text_of
 from gateway.chat.prompt import Prompt
 from gateway.client import ChatClient
-from gateway.errors import ToolExecutionError
-from gateway.models.scripted import ScriptedChatModel, wish
+from gateway.errors import AgentLoopDetectedError, ToolExecutionError
+from gateway.models.scripted import ScriptedChatModel, wish, with_calls
 from gateway.tools.callback import CompletionKeys
 from gateway.tools.context import ToolContext
 from gateway.tools.function import tool
 from gateway.tools.loop_safety import TOOL_EXECUTION, ToolExecutionMetrics
+from gateway.tools.options import TOOL_OPTIONS, ToolCallingChatOptions
 from tests.gateway.catalog import catalog
 
 PATIENT = LoopLimits(max_rounds=30)
@@ -185,3 +188,44 @@ async def test_the_eligibility_checker_sees_the_run() -> None:
     ).call("go")
     assert response.context["stop_reason"] == "not_eligible"
     assert response.context[TOOL_EXECUTION]["ran"] == 2
+
+
+@both
+@pytest.mark.parametrize("rounds", [0, 1])
+async def test_a_loop_that_an_inner_advisor_detects_never_reaches_the_caller(rounds: int, streamed: bool) -> None:
+    class Impatient(BaseAdvisor):
+        """Ends a run from inside the loop."""
+
+        async def before(self, request: ChatClientRequest) -> ChatClientRequest:
+            if request.context["round"] > rounds:
+                raise AgentLoopDetectedError("enough")
+            return request
+
+    @tool
+    def work() -> str:
+        return "some work"
+
+    memory = InMemoryChatMemory()
+    inside = MessageChatMemoryAdvisor(memory, order=HIGHEST_PRECEDENCE + 400)
+    model = ScriptedChatModel(with_calls("One moment.", wish("work")))
+    client = ChatClient(model, advisors=[Impatient(), inside], tools=[work])
+    response = await ask(client, streamed=streamed, context=ToolContext(conversation_id="c"))
+    assert response.context["auto_ended"] == "loop"
+    assert response.text.startswith("I stopped here")
+    assert [one.content for one in response.context["collected"]] == ["some work"] * rounds
+    (turn,) = await memory.turns('["default", "", "c"]')
+    assert not turn.failed
+    assert turn.messages[-1] == response.response.message
+    assert len(turn.messages) == 2 + 2 * rounds
+
+
+async def test_a_request_may_bring_a_check_of_its_own() -> None:
+    @tool
+    def work() -> str:
+        raise AssertionError("must not run")
+
+    options = ToolCallingChatOptions(eligible=lambda run: "this user has used up the day's calls")
+    request = ChatClientRequest(prompt=Prompt(messages=(UserMessage(content="go"),)), context={TOOL_OPTIONS: options})
+    response = await ChatClient(ScriptedChatModel(wish("work"), "stopped"), tools=[work]).call(request)
+    assert response.context["stop_reason"] == "not_eligible"
+    assert response.text == "stopped"

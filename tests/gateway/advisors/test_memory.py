@@ -5,18 +5,21 @@ from typing import Any
 import anyio
 import pytest
 
-from gateway.advisors.chain import HIGHEST_PRECEDENCE, Advisor
+from gateway.advisors.chain import HIGHEST_PRECEDENCE, Advisor, CallAdvisorChain
+from gateway.advisors.chat_model import ChatModelCallAdvisor
 from gateway.advisors.memory import MessageChatMemoryAdvisor
 from gateway.advisors.tool_calling import ToolCallingAdvisor
 from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
-from gateway.chat.exchange import ChatClientResponse, RunFinished
+from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunFinished
 from gateway.chat.memory import InMemoryChatMemory, Turn
 from gateway.chat.messages import AssistantMessage, SystemMessage, ToolResponseMessage, UserMessage, text_of
+from gateway.chat.prompt import Prompt
 from gateway.client import ChatClient
 from gateway.errors import ConfigurationError, ModelError
 from gateway.models.scripted import ScriptedChatModel, wish
 from gateway.tools.context import ToolContext
 from gateway.tools.function import tool
+from gateway.tools.options import TOOL_OPTIONS, ToolCallingChatOptions
 from tests.gateway.catalog import catalog
 
 KIM = ToolContext(tenant="acme", principal="kim", conversation_id="c1")
@@ -138,7 +141,7 @@ async def test_a_cancelled_run_is_remembered_as_failed(order: int) -> None:
         started.set()
         await anyio.sleep_forever()
 
-    advisor = MessageChatMemoryAdvisor(memory)
+    advisor = MessageChatMemoryAdvisor(memory, order=order)
     client = ChatClient(ScriptedChatModel(wish("wait")), advisors=[advisor], tools=[wait])
     with anyio.fail_after(5):
         async with anyio.create_task_group() as group:
@@ -146,6 +149,41 @@ async def test_a_cancelled_run_is_remembered_as_failed(order: int) -> None:
             await started.wait()
             group.cancel_scope.cancel()
     assert [turn.failed for turn in await turns_of(memory)] == [True]
+
+
+@both
+async def test_inside_the_loop_an_end_without_a_model_call_is_kept_too(streamed: bool) -> None:
+    @tool(return_direct=True)
+    def report() -> str:
+        return "the report"
+
+    memory = InMemoryChatMemory()
+    model = ScriptedChatModel(wish("report"), "as reported")
+    client = ChatClient(model, advisors=[MessageChatMemoryAdvisor(memory, order=INSIDE)], tools=[report])
+    await ask(client, "first", streamed=streamed)
+    await ask(client, "second", streamed=streamed)
+    shown = model.prompts[1].messages
+    kinds = [UserMessage, AssistantMessage, ToolResponseMessage, AssistantMessage, UserMessage]
+    assert [type(one) for one in shown] == kinds
+    assert shown[3] == AssistantMessage(content="the report")
+    assert [turn.failed for turn in await turns_of(memory)] == [False, False]
+
+
+async def test_a_chain_put_together_by_hand_keeps_the_rounds_of_a_run_in_one_turn() -> None:
+    memory = InMemoryChatMemory()
+    model = ScriptedChatModel(wish("double", number=1), "done")
+    chain = CallAdvisorChain.of(
+        ToolCallingAdvisor(callbacks=[double]),
+        MessageChatMemoryAdvisor(memory, order=INSIDE),
+        ChatModelCallAdvisor(model),
+    )
+    options = ToolCallingChatOptions(context=KIM)
+    prompt = Prompt(messages=(UserMessage(content="first"),))
+    await chain.next_call(ChatClientRequest(prompt=prompt, context={TOOL_OPTIONS: options}))
+    (turn,) = await turns_of(memory)
+    assert [type(one) for one in turn.messages] == [
+        UserMessage, AssistantMessage, ToolResponseMessage, AssistantMessage,
+    ]  # fmt: skip
 
 
 async def test_another_user_or_tenant_never_sees_a_conversation_by_its_id() -> None:
