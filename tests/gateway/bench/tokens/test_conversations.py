@@ -8,8 +8,13 @@ import pytest
 
 from gateway.bench.tokens.conversations import ConversationError, load_conversations, within
 
-_TURN = {"user": "Refund it.", "needs": [{"tool": "shop/refund", "queries": ["refund an order"]}], "answer": "Done."}
+_TURN: dict[str, Any] = {
+    "user": "Refund it.",
+    "needs": [{"tool": "shop/refund", "queries": ["refund an order"]}],
+    "answer": "Done.",
+}
 _GOOD: dict[str, Any] = {"id": "a", "lang": "en", "kind": "single", "turns": [_TURN]}
+_NONE: list[str] = []
 
 
 def _write(path: Path, *records: object) -> Path:
@@ -45,7 +50,7 @@ def test_conversations_whose_tools_the_catalog_lacks_are_left_out(tmp_path: Path
         ({**_GOOD, "turns": []}, "`turns` must be a list that holds something"),
         ({**_GOOD, "turns": ["hello"]}, r"turns\[0\]: expected an object"),
         ({**_GOOD, "turns": [{**_TURN, "user": " "}]}, r"turns\[0\]: `user` must be a text"),
-        ({**_GOOD, "turns": [{**_TURN, "needs": [{"tool": "x", "queries": []}]}]}, r"needs\[0\]: `queries`"),
+        ({**_GOOD, "turns": [{**_TURN, "needs": [{"tool": "x", "queries": _NONE}]}]}, r"needs\[0\]: `queries`"),
         ({**_GOOD, "turns": [{**_TURN, "needs": [{"tool": "x", "queries": [""]}]}]}, "none of them empty"),
     ],
 )

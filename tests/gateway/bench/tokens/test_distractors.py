@@ -19,7 +19,8 @@ async def test_the_hardest_come_first_same_namespace_or_same_verb() -> None:
     catalog = await shop_catalog()
     needed = catalog.rows["order/refund_order"]
 
-    nearest = [catalog.tools[row] for row in HardDistractors(catalog).order([needed], seed=1)[1:9].tolist()]
+    order = HardDistractors(catalog).order([needed], seed=1)
+    nearest = [catalog.tools[int(row)] for row in order[1:9]]
 
     assert all(tool.namespace == "order" or tool.name.startswith("refund") for tool in nearest)
 

@@ -2,14 +2,20 @@
 
 from gateway.bench.tokens.live import run_live
 from gateway.chat.exchange import Usage
+from gateway.chat.messages import AssistantMessage
+from gateway.chat.prompt import Prompt
 from gateway.errors import ModelError
 from gateway.models.scripted import ScriptedChatModel
 from tests.gateway.bench.tokens.shop import shop_catalog, single
 
 
+def _usage(prompt: Prompt, message: AssistantMessage) -> Usage:
+    return Usage(prompt_tokens=321)
+
+
 async def test_the_providers_own_usage_stands_beside_the_count() -> None:
     catalog = await shop_catalog()
-    model = ScriptedChatModel("I would rather not.", count_usage=lambda *_: Usage(prompt_tokens=321))
+    model = ScriptedChatModel("I would rather not.", count_usage=_usage)
 
     record = await run_live(catalog, [single()], model, name="m", tools=20, k=5)
 
