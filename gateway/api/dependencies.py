@@ -42,12 +42,22 @@ async def read_body(request: Request) -> bytes:
     for_model = is_model_route(request.scope["path"])
     limit = MAX_CHAT_BYTES if for_model else MAX_BODY_BYTES
     cure = "send fewer or smaller pictures" if for_model else "send less, or many tools as lines to /v1/tools/bulk"
+    check_plain(request)
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > limit:
             raise ProblemError(413, "body-too-large", f"the body is larger than {limit // 1024**2} MiB; {cure}")
     return bytes(body)
+
+
+def check_plain(request: Request) -> None:
+    """Raises: ProblemError (415) for a body that is compressed."""
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        raise ProblemError(
+            415, "encoded-body", f"bodies with content-encoding {encoding[:40]!r} are not read; send it as it is"
+        )
 
 
 async def json_body(request: Request) -> object:

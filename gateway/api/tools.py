@@ -8,7 +8,7 @@ from fastapi.responses import Response
 
 from gateway.api.answers import JsonAnswer
 from gateway.api.bulk import EntryReader, entries_in, register_lines
-from gateway.api.dependencies import CallerOf, JsonBody, ServicesOf, ToolKeyOf, as_object, scope_of
+from gateway.api.dependencies import CallerOf, JsonBody, ServicesOf, ToolKeyOf, as_object, check_plain, scope_of
 from gateway.api.errors import ProblemError
 from gateway.api.records import report_record, stored_record
 from gateway.api.schemas import (
@@ -93,6 +93,7 @@ def _raise_if_refused(report: RegistrationReport) -> None:
 )
 async def register_bulk(request: Request, services: ServicesOf, caller: CallerOf) -> JsonAnswer:
     """Of any length. The report names every line that was refused or quarantined, and why."""
+    check_plain(request)
     return JsonAnswer(report_record(await register_lines(request.stream(), services.registry, EntryReader(caller))))
 
 

@@ -320,10 +320,15 @@ def test_a_schema_that_cannot_be_used_is_judged_quickly_with_its_place(name: str
     make, field, said = BAD_SCHEMAS[name]
     judge(ToolDefinition(name="warm"))
     definition = ToolDefinition(name="a", input_schema=make())
-    # The processor's own time: the bound must hold on a machine that is busy with other things.
-    started = time.process_time()
     problem = judge(definition)
-    assert time.process_time() - started < 0.1
+
+    def judged() -> float:
+        started = time.process_time()
+        judge(definition)
+        return time.process_time() - started
+
+    # The best of three: a collection of other tests' garbage may fall into any one of them.
+    assert min(judged() for _ in range(3)) < 0.1
     assert problem is not None
     assert problem.field.startswith(field)
     assert said in problem.reason

@@ -252,3 +252,10 @@ async def test_a_number_too_large_for_json_is_refused(client: httpx.AsyncClient,
     answer = await client.put("/v1/tools/shop/huge", content=body)
     assert answer.status_code == 400
     assert "too large for a number" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["/v1/tools", "/v1/tools/bulk", "/v1/search", "/v1/chat/completions"])
+async def test_a_compressed_body_is_told_to_come_as_it_is(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.post(path, content=b"\x1f\x8b\x08", headers={"content-encoding": "gzip"})
+    assert answer.status_code == 415
+    assert "send it as it is" in answer.text
