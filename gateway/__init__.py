@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gateway.advisors.base import BaseAdvisor
+    from gateway.advisors.base import BaseAdvisor, HistoryAdvisor
     from gateway.advisors.chain import (
         HIGHEST_PRECEDENCE,
         LOWEST_PRECEDENCE,
@@ -19,30 +19,35 @@ if TYPE_CHECKING:
     from gateway.advisors.chat_model import ChatModelCallAdvisor
     from gateway.advisors.first_offer import FirstOffer
     from gateway.advisors.logger import SimpleLoggerAdvisor
-    from gateway.advisors.loop_limits import LoopLimits
+    from gateway.advisors.loop_limits import EligibilityChecker, LoopLimits
     from gateway.advisors.loop_run import ToolLoopRun
     from gateway.advisors.memory import MessageChatMemoryAdvisor
-    from gateway.advisors.metrics import CountingSink, OpenTelemetrySink, ToolLoopMetricsAdvisor
+    from gateway.advisors.metrics import CountingSink, MetricsSink, OpenTelemetrySink, ToolLoopMetricsAdvisor
     from gateway.advisors.structured_output import StructuredOutputValidationAdvisor
     from gateway.advisors.telemetry import ChatSpanAdvisor
     from gateway.advisors.tool_calling import ToolCallingAdvisor
     from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
-    from gateway.advisors.trace import ThinkTraceAdvisor, ToolCallTraceAdvisor
+    from gateway.advisors.trace import ThinkTraceAdvisor, Thought, ToolCallTraceAdvisor, ToolTrace
     from gateway.chat.exchange import (
         ChatClientRequest,
         ChatClientResponse,
         ChatResponse,
+        ModelEvent,
         ReasoningDelta,
         RoundFinished,
+        RunEvent,
         RunFinished,
+        StopReason,
         TextDelta,
         ToolCallFinished,
         ToolCallStarted,
         Usage,
     )
-    from gateway.chat.memory import ChatMemory, InMemoryChatMemory, SQLiteChatMemory
+    from gateway.chat.memory import ChatMemory, InMemoryChatMemory, SQLiteChatMemory, Turn
     from gateway.chat.messages import (
         AssistantMessage,
+        Content,
+        Message,
         SystemMessage,
         ToolCall,
         ToolResponse,
@@ -51,11 +56,27 @@ if TYPE_CHECKING:
     )
     from gateway.chat.prompt import ChatOptions, Prompt, ToolSpec
     from gateway.client import ChatClient, ResponseEntity
-    from gateway.errors import AgentLoopDetectedError, GatewayError, ModelError, StructuredOutputError, ToolError
+    from gateway.errors import (
+        AgentLoopDetectedError,
+        ConfigurationError,
+        GatewayError,
+        InvalidRequestError,
+        LoopSafetyError,
+        ModelError,
+        ModelHTTPError,
+        ModelUnavailableError,
+        RegistryError,
+        StructuredOutputError,
+        ToolArgumentsError,
+        ToolError,
+        ToolExecutionError,
+        ToolNotFoundError,
+        TruncatedStreamError,
+    )
     from gateway.models.base import ChatModel
     from gateway.models.openai_compatible import OpenAICompatibleChatModel
     from gateway.models.planner import Planner
-    from gateway.models.scripted import ScriptedChatModel
+    from gateway.models.scripted import ScriptedChatModel, Wish, wish, with_calls
     from gateway.settings import LoopSafetySettings
     from gateway.tools.augment import AugmentedArguments, AugmentedToolCallback, AugmentedToolCallbackProvider
     from gateway.tools.callback import CompletionKeys, ToolCallback, ToolMetadata
@@ -69,21 +90,24 @@ if TYPE_CHECKING:
         ToolCallResultConverter,
     )
     from gateway.tools.function import FunctionToolCallback, tool
-    from gateway.tools.loop_safety import ToolExecutionMetrics
+    from gateway.tools.loop_safety import ToolExecution, ToolExecutionMetrics
     from gateway.tools.manager import ToolCallingManager
-    from gateway.tools.options import ToolCallingChatOptions
+    from gateway.tools.options import TOOL_OPTIONS, ToolCallingChatOptions
     from gateway.tools.resolver import (
         DelegatingToolCallbackResolver,
         StaticToolCallbackResolver,
         ToolCallbackFactory,
         ToolCallbackResolver,
     )
-    from gateway.tools.search_tool import ToolSearchTool
+    from gateway.tools.search_tool import SearchRecord, ToolSearchTool
     from gateway.tools.telemetry import ToolSpans
     from indexer.sources.python_schema import ToolParam
 
 _MODULES = {
-    "gateway.advisors.base": ("BaseAdvisor",),
+    "gateway.advisors.base": (
+        "BaseAdvisor",
+        "HistoryAdvisor",
+    ),
     "gateway.advisors.chain": (
         "Advisor",
         "CallAdvisor",
@@ -95,11 +119,15 @@ _MODULES = {
     "gateway.advisors.chat_model": ("ChatModelCallAdvisor",),
     "gateway.advisors.first_offer": ("FirstOffer",),
     "gateway.advisors.logger": ("SimpleLoggerAdvisor",),
-    "gateway.advisors.loop_limits": ("LoopLimits",),
+    "gateway.advisors.loop_limits": (
+        "EligibilityChecker",
+        "LoopLimits",
+    ),
     "gateway.advisors.loop_run": ("ToolLoopRun",),
     "gateway.advisors.memory": ("MessageChatMemoryAdvisor",),
     "gateway.advisors.metrics": (
         "CountingSink",
+        "MetricsSink",
         "OpenTelemetrySink",
         "ToolLoopMetricsAdvisor",
     ),
@@ -109,15 +137,20 @@ _MODULES = {
     "gateway.advisors.tool_search": ("ToolSearchToolCallingAdvisor",),
     "gateway.advisors.trace": (
         "ThinkTraceAdvisor",
+        "Thought",
         "ToolCallTraceAdvisor",
+        "ToolTrace",
     ),
     "gateway.chat.exchange": (
         "ChatClientRequest",
         "ChatClientResponse",
         "ChatResponse",
+        "ModelEvent",
         "ReasoningDelta",
         "RoundFinished",
+        "RunEvent",
         "RunFinished",
+        "StopReason",
         "TextDelta",
         "ToolCallFinished",
         "ToolCallStarted",
@@ -127,9 +160,12 @@ _MODULES = {
         "ChatMemory",
         "InMemoryChatMemory",
         "SQLiteChatMemory",
+        "Turn",
     ),
     "gateway.chat.messages": (
         "AssistantMessage",
+        "Content",
+        "Message",
         "SystemMessage",
         "ToolCall",
         "ToolResponse",
@@ -147,15 +183,30 @@ _MODULES = {
     ),
     "gateway.errors": (
         "AgentLoopDetectedError",
+        "ConfigurationError",
         "GatewayError",
+        "InvalidRequestError",
+        "LoopSafetyError",
         "ModelError",
+        "ModelHTTPError",
+        "ModelUnavailableError",
+        "RegistryError",
         "StructuredOutputError",
+        "ToolArgumentsError",
         "ToolError",
+        "ToolExecutionError",
+        "ToolNotFoundError",
+        "TruncatedStreamError",
     ),
     "gateway.models.base": ("ChatModel",),
     "gateway.models.openai_compatible": ("OpenAICompatibleChatModel",),
     "gateway.models.planner": ("Planner",),
-    "gateway.models.scripted": ("ScriptedChatModel",),
+    "gateway.models.scripted": (
+        "ScriptedChatModel",
+        "Wish",
+        "wish",
+        "with_calls",
+    ),
     "gateway.settings": ("LoopSafetySettings",),
     "gateway.tools.augment": (
         "AugmentedArguments",
@@ -183,16 +234,25 @@ _MODULES = {
         "FunctionToolCallback",
         "tool",
     ),
-    "gateway.tools.loop_safety": ("ToolExecutionMetrics",),
+    "gateway.tools.loop_safety": (
+        "ToolExecution",
+        "ToolExecutionMetrics",
+    ),
     "gateway.tools.manager": ("ToolCallingManager",),
-    "gateway.tools.options": ("ToolCallingChatOptions",),
+    "gateway.tools.options": (
+        "TOOL_OPTIONS",
+        "ToolCallingChatOptions",
+    ),
     "gateway.tools.resolver": (
         "DelegatingToolCallbackResolver",
         "StaticToolCallbackResolver",
         "ToolCallbackFactory",
         "ToolCallbackResolver",
     ),
-    "gateway.tools.search_tool": ("ToolSearchTool",),
+    "gateway.tools.search_tool": (
+        "SearchRecord",
+        "ToolSearchTool",
+    ),
     "gateway.tools.telemetry": ("ToolSpans",),
     "indexer.sources.python_schema": ("ToolParam",),
 }
@@ -220,40 +280,58 @@ __all__ = [
     "ChatSpanAdvisor",
     "ClientToolFactory",
     "CompletionKeys",
+    "ConfigurationError",
+    "Content",
     "CountingSink",
     "CsvResultConverter",
     "DelegatingToolCallbackResolver",
+    "EligibilityChecker",
     "EmailMaskingConverter",
     "FirstOffer",
     "FunctionToolCallback",
     "GatewayError",
     "HIGHEST_PRECEDENCE",
+    "HistoryAdvisor",
     "Image",
     "InMemoryChatMemory",
+    "InvalidRequestError",
     "JsonResultConverter",
     "LOWEST_PRECEDENCE",
     "LoopLimits",
+    "LoopSafetyError",
     "LoopSafetySettings",
+    "Message",
     "MessageChatMemoryAdvisor",
+    "MetricsSink",
     "ModelError",
+    "ModelEvent",
+    "ModelHTTPError",
+    "ModelUnavailableError",
     "OpenAICompatibleChatModel",
     "OpenTelemetrySink",
     "Planner",
     "Prompt",
     "ReasoningDelta",
+    "RegistryError",
     "ResponseEntity",
     "RoundFinished",
+    "RunEvent",
     "RunFinished",
     "SQLiteChatMemory",
     "ScriptedChatModel",
+    "SearchRecord",
     "SimpleLoggerAdvisor",
     "StaticToolCallbackResolver",
+    "StopReason",
     "StreamAdvisor",
     "StructuredOutputError",
     "StructuredOutputValidationAdvisor",
     "SystemMessage",
+    "TOOL_OPTIONS",
     "TextDelta",
     "ThinkTraceAdvisor",
+    "Thought",
+    "ToolArgumentsError",
     "ToolCall",
     "ToolCallFinished",
     "ToolCallResultConverter",
@@ -267,10 +345,13 @@ __all__ = [
     "ToolCallingManager",
     "ToolContext",
     "ToolError",
+    "ToolExecution",
+    "ToolExecutionError",
     "ToolExecutionMetrics",
     "ToolLoopMetricsAdvisor",
     "ToolLoopRun",
     "ToolMetadata",
+    "ToolNotFoundError",
     "ToolParam",
     "ToolResponse",
     "ToolResponseMessage",
@@ -278,10 +359,16 @@ __all__ = [
     "ToolSearchToolCallingAdvisor",
     "ToolSpans",
     "ToolSpec",
+    "ToolTrace",
+    "TruncatedStreamError",
+    "Turn",
     "Usage",
     "UserMessage",
+    "Wish",
     "definitions_of",
     "tool",
+    "wish",
+    "with_calls",
 ]
 
 

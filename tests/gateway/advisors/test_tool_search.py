@@ -279,7 +279,7 @@ async def test_a_colliding_tool_without_room_for_another_name_is_withheld() -> N
     theirs = ToolSpec(name="r" * 60, description="", parameters={"type": "object"})
     model = ScriptedChatModel(search("refund an order"), "done")
     prompt = Prompt(messages=(UserMessage(content="go"),), tools=(theirs,))
-    await run(model, prompt, index=await catalog([long, MAIL]), max_results=1)
+    await run(model, prompt, index=await catalog([long]), max_results=1)
     assert names(model.prompts[1]) == ["r" * 60, "search_tools"]
 
 
