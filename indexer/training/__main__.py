@@ -22,7 +22,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from indexer.embedders.unigram import UnigramTokenizer
 from indexer.training.base_table import SIF_A, sif_weights, teacher_source, whitened_table
 from indexer.training.batches import Mixture, TrainingBatches
-from indexer.training.catalog_texts import CatalogTool, held_out_texts, read_catalogs, without_held_out
+from indexer.training.catalog_texts import (
+    CatalogTool,
+    held_out_operations,
+    held_out_texts,
+    read_catalogs,
+    without_held_out,
+)
 from indexer.training.check_pairs import LANGUAGES, PAIRS_FOLDER, Pair, load_pairs
 from indexer.training.packing import pack, sha256_of, write_table
 from indexer.training.student import TrainingSettings, soup, train
@@ -51,7 +57,7 @@ class TrainingData:
 
     @cached_property
     def tools(self) -> list[CatalogTool]:
-        return list(without_held_out(read_catalogs(), held_out_texts()))
+        return list(without_held_out(read_catalogs(), held_out_texts(), held_out_operations()))
 
     @cached_property
     def wheels(self) -> list[Path]:

@@ -15,6 +15,8 @@ from indexer.document import ToolDocument, dense_text, document_of, short_text, 
 from indexer.sources.aws import AwsSource
 from indexer.sources.google import GoogleSource
 
+_OWN_SETS: Final = Path(__file__).parents[2] / "benchmarks" / "sets"
+"""Test sets of this repository; those over installable catalogs name their operations in `tools.txt`."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s")
 _WORD: Final = re.compile(r"[^\W_]+")
 _COMPARED_CHARACTERS: Final = 80
@@ -62,13 +64,21 @@ def held_out_texts(environment: Mapping[str, str] = os.environ) -> frozenset[str
     return frozenset(openings - {""})
 
 
+def held_out_operations(folder: Path = _OWN_SETS) -> frozenset[str]:
+    """Ids of the operations that this repository's own test sets are made of."""
+    lines = (line for path in folder.glob("*/tools.txt") for line in path.read_text(encoding="utf-8").split())
+    return frozenset(line.replace(".", ":", 1) for line in lines)
+
+
 def _opening(description: str) -> str:
     return normalised(description)[:_COMPARED_CHARACTERS]
 
 
-def without_held_out(tools: Iterable[CatalogTool], held_out: frozenset[str]) -> Iterator[CatalogTool]:
-    """Tools whose description is no test tool's."""
-    return (tool for tool in tools if _opening(tool.document.description) not in held_out)
+def without_held_out(
+    tools: Iterable[CatalogTool], texts: frozenset[str], operations: frozenset[str] = frozenset()
+) -> Iterator[CatalogTool]:
+    """Tools that no test set holds, neither by id nor by description."""
+    return (tool for tool in tools if tool.id not in operations and _opening(tool.document.description) not in texts)
 
 
 def self_supervised_pair(document: ToolDocument, generator: random.Random) -> tuple[str, str] | None:

@@ -3,7 +3,13 @@ import random
 from pathlib import Path
 
 from indexer.document import ToolDocument
-from indexer.training.catalog_texts import CatalogTool, held_out_texts, self_supervised_pair, without_held_out
+from indexer.training.catalog_texts import (
+    CatalogTool,
+    held_out_operations,
+    held_out_texts,
+    self_supervised_pair,
+    without_held_out,
+)
 
 DOCUMENT = ToolDocument(
     name="CreateBucket",
@@ -44,3 +50,16 @@ def test_operations_whose_text_stands_in_a_test_set_are_left_out(tmp_path: Path)
 
 def test_without_test_sets_nothing_is_left_out() -> None:
     assert held_out_texts({}) == frozenset()
+
+
+def test_operations_of_our_own_test_sets_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "ko").mkdir()
+    (tmp_path / "ko" / "tools.txt").write_text("aws.s3/CreateBucket\ngoogle.gmail.v1/users.drafts.list\n", "utf-8")
+    operations = held_out_operations(tmp_path)
+    assert operations == {"aws:s3/CreateBucket", "google:gmail.v1/users.drafts.list"}
+    tool = CatalogTool("aws:s3/CreateBucket", DOCUMENT)
+    assert list(without_held_out([tool], frozenset(), operations)) == []
+
+
+def test_the_korean_set_of_this_repository_is_known() -> None:
+    assert len(held_out_operations()) >= 600
