@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gateway.advisors.base import BaseAdvisor, HistoryAdvisor
+    from gateway.advisors.base import BaseAdvisor, EndListener, HistoryAdvisor
     from gateway.advisors.chain import (
         HIGHEST_PRECEDENCE,
         LOWEST_PRECEDENCE,
@@ -106,6 +106,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "gateway.advisors.base": (
         "BaseAdvisor",
+        "EndListener",
         "HistoryAdvisor",
     ),
     "gateway.advisors.chain": (
@@ -287,6 +288,7 @@ __all__ = [
     "DelegatingToolCallbackResolver",
     "EligibilityChecker",
     "EmailMaskingConverter",
+    "EndListener",
     "FirstOffer",
     "FunctionToolCallback",
     "GatewayError",

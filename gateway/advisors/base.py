@@ -5,7 +5,7 @@ from typing import Protocol
 
 from gateway.advisors.chain import CallAdvisorChain
 from gateway.advisors.chat_model import close_stream
-from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunEvent, RunFinished
+from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunEvent, RunFinished, StopReason
 from gateway.chat.memory import Turn
 from gateway.chat.messages import Message
 
@@ -17,8 +17,14 @@ class HistoryAdvisor(Protocol):
         """What it remembers of the request's conversation."""
         ...
 
-    async def run_ended(self, request: ChatClientRequest, messages: Sequence[Message], *, failed: bool) -> None:
-        """How a run ended, where no model call shows it: `messages` are all that the run has added."""
+
+class EndListener(Protocol):
+    """An advisor inside the loop that wants to hear of an end which no model call shows it."""
+
+    async def run_ended(
+        self, request: ChatClientRequest, messages: Sequence[Message], stop_reason: StopReason | None
+    ) -> None:
+        """`messages` are all that the run has added; `stop_reason` is None if it failed or was cancelled."""
         ...
 
 

@@ -12,7 +12,7 @@ import anyio
 from gateway.advisors.chain import HIGHEST_PRECEDENCE, CallAdvisorChain
 from gateway.advisors.chat_model import close_stream
 from gateway.advisors.loop_run import DISCOVERED, EARLIER_TURNS
-from gateway.chat.exchange import RUN_ID, ChatClientRequest, ChatClientResponse, RunEvent, RunFinished
+from gateway.chat.exchange import RUN_ID, ChatClientRequest, ChatClientResponse, RunEvent, RunFinished, StopReason
 from gateway.chat.memory import ChatMemory, Turn, history, without_open_calls
 from gateway.chat.messages import Message, SystemMessage
 from gateway.errors import ConfigurationError
@@ -51,12 +51,14 @@ class MessageChatMemoryAdvisor:
         """What is remembered of the request's conversation."""
         return await self._memory.turns(_conversation(request))
 
-    async def run_ended(self, request: ChatClientRequest, messages: Sequence[Message], *, failed: bool) -> None:
+    async def run_ended(
+        self, request: ChatClientRequest, messages: Sequence[Message], stop_reason: StopReason | None
+    ) -> None:
         """Inside the loop: the end of a run that no model call shows, a direct result or a failed tool say."""
         said = [one for one in request.prompt.messages if not isinstance(one, SystemMessage)]
         turn = Turn(id=request.context[RUN_ID], messages=(*said, *messages))
         passage = _Passage(request=request, conversation=_conversation(request), turn=turn)
-        if failed:
+        if stop_reason is None:
             await self._failed(passage)
         else:
             await self._memory.record(passage.conversation, turn)

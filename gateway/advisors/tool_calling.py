@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import anyio
 
-from gateway.advisors.base import HistoryAdvisor
+from gateway.advisors.base import EndListener, HistoryAdvisor
 from gateway.advisors.chain import HIGHEST_PRECEDENCE, CallAdvisorChain
 from gateway.advisors.chat_model import close_stream
 from gateway.advisors.loop_ends import auto_ended, direct, end_of, refused
@@ -143,6 +143,7 @@ class ToolCallingAdvisor:
     ) -> AsyncGenerator[RunEvent]:
         inside = inner.advisors[inner.position :]
         memories = [cast("HistoryAdvisor", one) for one in inside if hasattr(one, "earlier_turns")]
+        listeners = [cast("EndListener", one) for one in inside if hasattr(one, "run_ended")]
         for memory in memories:
             run_id = request.context.get(RUN_ID) or uuid4().hex  # a memory keeps the rounds of a run together by it
             request = request.with_context(**{RUN_ID: run_id, EARLIER_TURNS: await memory.earlier_turns(request)})
@@ -173,7 +174,7 @@ class ToolCallingAdvisor:
                 try:
                     response = await self.finalize_loop(run, response) or response
                 finally:
-                    await _tell(memories, run, response)
+                    await _tell(listeners, run, response)
         if response is not None:
             yield RunFinished(response=response)
 
@@ -255,10 +256,10 @@ def _stream(inner: CallAdvisorChain, request: ChatClientRequest) -> AsyncIterato
     return inner.next_stream(request)
 
 
-async def _tell(memories: Sequence[HistoryAdvisor], run: ToolLoopRun, response: ChatClientResponse | None) -> None:
-    """Tell memories inside the loop of an end that no model call has shown them."""
+async def _tell(listeners: Iterable[EndListener], run: ToolLoopRun, response: ChatClientResponse | None) -> None:
+    """Tell advisors inside the loop of an end that no model call has shown them."""
     if response is not None and run.stop_reason == "answer":
         return
     added = run.new_messages if response is None else (*run.new_messages, response.response.message)
-    for memory in memories:
-        await memory.run_ended(run.request, added, failed=response is None)
+    for listener in listeners:
+        await listener.run_ended(run.request, added, None if response is None else run.stop_reason)

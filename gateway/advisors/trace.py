@@ -1,14 +1,14 @@
 """Shows the tool calls, and the thinking, of a run while it goes on."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from gateway.advisors.base import BaseAdvisor
 from gateway.advisors.chain import HIGHEST_PRECEDENCE
-from gateway.chat.exchange import RUN_ID, ChatClientRequest, ChatClientResponse
-from gateway.chat.messages import ToolCall, ToolResponse, ToolResponseMessage, text_of
+from gateway.chat.exchange import RUN_ID, ChatClientRequest, ChatClientResponse, StopReason
+from gateway.chat.messages import Message, ToolCall, ToolResponse, ToolResponseMessage, text_of
 
 _EXCERPT: Final = 200
 
@@ -61,14 +61,25 @@ class ToolCallTraceAdvisor(BaseAdvisor):
     async def before(self, request: ChatClientRequest) -> ChatClientRequest:
         last = request.prompt.messages[-1] if request.prompt.messages else None
         if isinstance(last, ToolResponseMessage):
-            for result in last.responses:
-                self._callback(ToolTrace(run_id=_run_id(request), result=result))
+            self._show(request, last)
         return request
 
     async def after(self, request: ChatClientRequest, response: ChatClientResponse) -> ChatClientResponse:
         for call in response.response.message.tool_calls:
             self._callback(ToolTrace(run_id=_run_id(request), call=call))
         return response
+
+    async def run_ended(
+        self, request: ChatClientRequest, messages: Sequence[Message], stop_reason: StopReason | None
+    ) -> None:
+        """Results that are the answer go to no model call, where `before` would see them."""
+        results = messages[-2] if stop_reason == "return_direct" else None
+        if isinstance(results, ToolResponseMessage):
+            self._show(request, results)
+
+    def _show(self, request: ChatClientRequest, results: ToolResponseMessage) -> None:
+        for result in results.responses:
+            self._callback(ToolTrace(run_id=_run_id(request), result=result))
 
 
 class ThinkTraceAdvisor(BaseAdvisor):

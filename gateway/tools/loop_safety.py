@@ -70,6 +70,10 @@ class ToolExecutionMetrics:
                 f"STOP: you made this very call of {call.name} just now, and its result stands above. Do not make it "
                 "again: use that result, do something else, or answer the user."
             )
+        if metadata.completion is not None:  # from here on, so that of two calls in one round the second is blocked
+            targets = self._targets.setdefault(call.name, {})
+            for target in _targets(call, metadata.completion):
+                targets.setdefault(target, "ok")
         return None
 
     def count_stop(self, name: str) -> None:

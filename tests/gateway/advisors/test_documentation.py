@@ -36,4 +36,4 @@ def test_every_advisor_and_its_order_is_on_the_page() -> None:
     assert [name for name in advisors if f"| `{name}` |" not in table] == []
 
 
-_PROTOCOLS = {"Advisor", "BaseAdvisor", "CallAdvisor", "StreamAdvisor"}
+_PROTOCOLS = {"Advisor", "BaseAdvisor", "CallAdvisor", "HistoryAdvisor", "StreamAdvisor"}

@@ -82,6 +82,22 @@ async def test_calls_and_results_are_traced_in_order(streamed: bool) -> None:
 
 
 @both
+async def test_a_result_that_is_the_answer_is_traced_too(streamed: bool) -> None:
+    @tool(return_direct=True)
+    def report() -> str:
+        return "the report"
+
+    lines: list[str] = []
+    advisor = ToolCallTraceAdvisor(lambda trace: lines.append(str(trace)))
+    client = ChatClient(ScriptedChatModel(wish("report")), advisors=[advisor], tools=[report])
+    if streamed:
+        _ = [event async for event in client.stream("go")]
+    else:
+        await client.call("go")
+    assert lines == ["-> report({})", "<- report: the report"]
+
+
+@both
 async def test_thinking_is_traced(streamed: bool) -> None:
     seen: list[Thought] = []
     await run(ThinkTraceAdvisor(seen.append), streamed=streamed)

@@ -115,6 +115,16 @@ def test_a_collector_is_blocked_before_it_is_stopped() -> None:
     assert run.metrics.stops == 0
 
 
+def test_of_two_calls_for_one_target_in_the_same_round_the_second_is_blocked() -> None:
+    metrics = ToolExecutionMetrics()
+    round_of_calls = [
+        ToolCall(id=str(depth), name="collect", arguments=json.dumps({"site": "A", "depth": depth})) for depth in (1, 2)
+    ]
+    first, second = [metrics.admit(call, COLLECTOR) for call in round_of_calls]
+    assert first is None
+    assert second is not None and second.startswith("BLOCKED")
+
+
 def test_everything_covers_each_single_target_but_not_the_other_way_round() -> None:
     run = Run()
     assert run.call(COLLECTOR, {"site": "A"}) == "ran"
