@@ -35,6 +35,7 @@ async def test_a_key_is_asked_for_and_only_the_right_one_is_taken() -> None:
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"] == "Bearer"
         assert "Authorization: Bearer" in refused.json()["detail"]
+        assert (await client.get("/metrics")).status_code == 401
         for given in ("Bearer wrong", "Basic secret", "Bearer", "Bearer s\xe9cret"):
             headers = {b"authorization": given.encode("latin-1")}
             assert (await client.get("/v1/stats", headers=headers)).status_code == 401
