@@ -188,6 +188,6 @@ def _count(specs: Sequence[ToolSpec], meter: RequestMeter, heard: Progress) -> n
         tokens[row] = meter.tool_tokens(spec)
         if (row + 1) % _PAGE == 0:
             heard("counting", row + 1, len(specs))
-            meter.forget_lists()
-    meter.forget_lists()
+            meter.forget_conversation()
+    meter.forget_conversation()
     return tokens

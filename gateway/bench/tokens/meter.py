@@ -33,6 +33,8 @@ class RequestMeter(TokenCounter):
         self._texts: dict[str, int] = {}
         self._tools: dict[int, tuple[ToolSpec, int]] = {}
         self._lists: dict[int, tuple[Sequence[ToolSpec], int]] = {}
+        self._messages: dict[int, tuple[Message, int]] = {}
+        self._blocks: dict[int, tuple[Message, Block]] = {}
         one, two = super().count_tools([_PROBE]), super().count_tools([_PROBE, _PROBE])
         self._pair = two
         self.list_tokens = 2 * one - two
@@ -44,6 +46,13 @@ class RequestMeter(TokenCounter):
         if known is None:
             known = self._texts[text] = super().count_text(text)
         return known
+
+    @override
+    def count_message(self, message: Message) -> int:
+        known = self._messages.get(id(message))
+        if known is None:
+            known = self._messages[id(message)] = (message, super().count_message(message))
+        return known[1]
 
     def tool_tokens(self, tool: ToolSpec) -> int:
         """What a tool adds to a list that has others; remembered by identity."""
@@ -71,10 +80,12 @@ class RequestMeter(TokenCounter):
             known = self._lists[id(tools)] = (tools, count)
         return known[1]
 
-    def forget_lists(self) -> None:
-        """Let go of long lists and of texts that will not come again."""
+    def forget_conversation(self) -> None:
+        """Let go of long lists, and of texts and messages that will not come again."""
         self._lists.clear()
         self._texts.clear()
+        self._messages.clear()
+        self._blocks.clear()
 
     def blocks(self, prompt: Prompt) -> RequestBlocks:
         """The prompt cut into blocks; their tokens add up to `count_prompt`."""
@@ -97,7 +108,10 @@ class RequestMeter(TokenCounter):
         return (head, *(Block((tool.name, id(tool)), self.tool_tokens(tool)) for tool in tools))
 
     def _block(self, message: Message) -> Block:
-        return Block(_key(message), self.count_message(message))
+        known = self._blocks.get(id(message))
+        if known is None:
+            known = self._blocks[id(message)] = (message, Block(_key(message), self.count_message(message)))
+        return known[1]
 
 
 def _key(message: Message) -> tuple[object, ...]:

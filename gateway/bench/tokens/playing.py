@@ -103,10 +103,10 @@ class Stage:
         )
 
     def measure(self, prompt: Prompt, response: ChatResponse) -> MeasuredRequest:
-        usage = response.usage
+        usage, blocks = response.usage, self.meter.blocks(prompt)
         return MeasuredRequest(
-            blocks=self.meter.blocks(prompt),
-            prompt_tokens=self.meter.count_prompt(prompt),
+            blocks=blocks,
+            prompt_tokens=blocks.tokens,
             completion_tokens=self.meter.count_message(response.message),
             tools=len(prompt.tools),
             reported_prompt_tokens=usage.prompt_tokens if usage else None,

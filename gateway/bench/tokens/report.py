@@ -171,6 +171,7 @@ def _settings_record(settings: BenchmarkSettings) -> Record:
         "context_window": settings.context_window,
         "longest_tool_list": LONGEST_LIST,
         "seconds_per_request": settings.latency.seconds_per_request,
+        "seconds_per_search": settings.latency.seconds_per_search,
         "output_tokens_per_second": settings.latency.output_tokens_per_second,
         "cache_rules": {name: rule.note for name, rule in CACHE_RULES.items()},
         "prices": [

@@ -5,7 +5,8 @@ Its rules, in this order, for each turn:
 1. It calls every needed tool that it can see. It sees a tool in the tool list or, where a delivery has it so, in the
    text of a search result.
 2. While some needed tool is not in sight, it searches: the next query that the script has for each missing tool, all
-   in one message, at most `search_budget` times a turn.
+   in one message, at most `search_budget` times a turn. When the script has no further query for a tool, it searches
+   once with what the user said.
 3. In `slip_share` of the turns, drawn by the seed, it first calls a wrong tool: the one in sight whose name shares
    most words with its query, if it shares two.
 4. When its budget is spent and a tool is still missing, it tries such a wrong tool once, and then says that it could
@@ -86,7 +87,7 @@ class ScriptedPolicy:
         if self._slips[number] and not slipped and (wrong := self._wrong(left, prompt.tools, wanted)) is not None:
             return self._wish(wrong, turn)
         missing = [need for need in left if need not in ready]
-        if missing and (queries := self._queries(missing, progress)):
+        if missing and (queries := self._queries(missing, progress, turn)):
             search = self._manner.search
             assert search is not None  # there are no queries without a search tool
             return [Wish(name=search.tool, arguments=arguments) for arguments in search.write(queries)]
@@ -96,18 +97,20 @@ class ScriptedPolicy:
             return self._wish(wrong, turn)
         return GIVEN_UP
 
-    def _queries(self, missing: Sequence[Need], progress: _Progress) -> list[str]:
+    def _queries(self, missing: Sequence[Need], progress: _Progress, turn: Turn) -> list[str]:
         spent = progress.search_rounds
         if self._manner.search is None or spent >= self._rules.search_budget:
             return []
-        return list(dict.fromkeys(need.queries[spent] for need in missing if spent < len(need.queries)))
+        tries = [(*need.queries, turn.user) for need in missing]
+        return list(dict.fromkeys(queries[spent] for queries in tries if spent < len(queries)))
 
     def _in_sight(self, need: Need, listed: Mapping[str, ToolSpec], progress: _Progress) -> bool:
         name = self._names[need.tool].name
         if name in listed:
             return True
-        told = self._manner.told_is_callable or bool(self._manner.call_proxy)
-        return told and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", progress.told) is not None
+        if not (self._manner.told_is_callable or self._manner.call_proxy) or name not in progress.told:
+            return False
+        return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", progress.told) is not None
 
     def _wrong(self, left: Sequence[Need], tools: Iterable[ToolSpec], wanted: set[str]) -> ToolSpec | None:
         """The tool in the list whose name shares most words with the query; the first of equals."""

@@ -119,7 +119,7 @@ async def run_sweep(
                 if name == ALL_TOOLS and size == sizes[0]:
                     first_blocks[size].append([one.blocks for one in play.requests])
         index.forget()
-        catalog.meter.forget_lists()
+        catalog.meter.forget_conversation()
         if progress is not None:
             progress("playing", len(cases), total)
     return Sweep(
@@ -151,7 +151,7 @@ async def run_passthrough(
             view = CatalogView(catalog, order[: max(size, len(needed))])
             play = await play_append(stage, catalog.index, view, append)
             found.append(_outcome(stage, view, play, play.requests, complete=1.0))
-        catalog.meter.forget_lists()
+        catalog.meter.forget_conversation()
     return outcomes
 
 

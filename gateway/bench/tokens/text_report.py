@@ -7,6 +7,8 @@ from gateway.bench.tokens.sweep import ALL_TOOLS, APPEND
 
 Record = Mapping[str, Any]
 
+_KEPT: Final = 0.8
+
 _COLUMNS: Final = (
     "tools", "delivery", "prompt tokens", "saved", "95 % interval", "saved at cached prices", "complete at k",
     "all in sight", "requests a turn", "added seconds a turn",
@@ -24,9 +26,12 @@ def _lines(record: Record) -> Iterator[str]:
     group = headline_group(record)
     if group is not None:
         priced = group["rows"][0]["cost"][0]["model"]
-        yield f"Conversations of {group['group']}: {group['conversations']}, k = {record['settings']['k']}; cached"
-        yield f"prices: {priced}; a prompt marked * is longer than a context of"
-        yield f"{record['settings']['context_window']:,} tokens or than the list of 128 tools that OpenAI takes."
+        yield (
+            f"Conversations of {group['group']}: {group['conversations']}, k = {record['settings']['k']}, cached prices of "
+            f"{priced}. `*`: longer than a context of {record['settings']['context_window']:,} tokens, or than the list "
+            "of 128 tools that OpenAI takes. `†`: in more than a fifth of the conversations a needed tool was out of "
+            "sight, and work left undone is no saving."
+        )
         yield ""
         yield from table(record, group)
         yield ""
@@ -58,7 +63,7 @@ def cells(record: Record, row: Record) -> tuple[str, ...]:
         f"{row['tools']:,}",
         row["delivery"],
         f"{row['prompt_tokens'][0]:,.0f}{'*' if plain and not fits(record, row) else ''}",
-        "" if plain else f"{saved:.2%}",
+        "" if plain else f"{saved:.2%}{'' if keeps(row) else '†'}",
         "" if plain else f"{low:.2%} to {high:.2%}",
         "" if plain else f"{row['cost'][0]['weighted_saved'][0]:.2%}",
         "" if plain else f"{row['completeness_at_k'][0]:.0%}",
@@ -66,6 +71,11 @@ def cells(record: Record, row: Record) -> tuple[str, ...]:
         f"{row['requests_per_turn']:.2f}",
         f"{row['added_seconds_per_turn']:+.2f}",
     )
+
+
+def keeps(row: Record) -> bool:
+    """Whether its saving is one: what leaves work undone sends less because of that."""
+    return bool(row["all_visible_when_needed"][0] >= _KEPT)
 
 
 def fits(record: Record, row: Record) -> bool:
@@ -144,8 +154,9 @@ def notes(record: Record) -> Iterator[str]:
             f"{price['source']})."
         )
     yield (
-        f"- Added seconds: a model of {settings['seconds_per_request']:g} s a request and "
-        f"{settings['output_tokens_per_second']:g} output tokens a second; reading long prompts is left out."
+        f"- Added seconds: a model of {settings['seconds_per_request']:g} s a request, "
+        f"{settings['seconds_per_search']:g} s a search and {settings['output_tokens_per_second']:g} output tokens a "
+        "second; reading long prompts is left out."
     )
     for one in record["deliveries"]:
         yield f"- {one['name']}: {one['source']}."

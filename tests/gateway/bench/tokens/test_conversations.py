@@ -24,7 +24,7 @@ def _write(path: Path, *records: object) -> Path:
 
 def test_files_of_a_folder_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
     _write(tmp_path / "b.jsonl", {**_GOOD, "id": "second"})
-    _write(tmp_path / "a.jsonl", "", {**_GOOD, "turns": [{**_TURN, "tool_result": "ok"}, {**_TURN, "needs": []}]})
+    _write(tmp_path / "a.jsonl", "", {**_GOOD, "turns": [{**_TURN, "tool_result": "ok"}, {**_TURN, "needs": _NONE}]})
 
     first, second = load_conversations(tmp_path)
 

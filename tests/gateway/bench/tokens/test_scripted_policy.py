@@ -59,8 +59,11 @@ def test_it_answers_when_every_needed_tool_was_called() -> None:
     assert _ask(_policy(), *_called(_REFUND.name), tools=(_REFUND,)) == "Done."
 
 
-def test_it_gives_up_when_its_queries_are_spent() -> None:
-    assert _ask(_policy(), *_called("search_tools")) == GIVEN_UP
+def test_it_searches_once_with_the_users_own_words_and_then_gives_up() -> None:
+    once = _called("search_tools")
+
+    assert _ask(_policy(), *once) == [Wish(name="search_tools", arguments={"queries": [single().turns[0].user]})]
+    assert _ask(_policy(), *once, *once) == GIVEN_UP
 
 
 def test_it_tries_its_next_query_within_its_budget() -> None:
@@ -74,7 +77,7 @@ def test_it_tries_its_next_query_within_its_budget() -> None:
 
 
 def test_a_tool_that_the_list_lacks_is_called_only_where_a_search_result_is_enough() -> None:
-    found = _called("find", f'[{{"name":"{_REFUND.name}"}}]')
+    found = _called("find", f'[{{"name":"{_REFUND.name}"}}]') * 2
     dialect = SearchDialect("find", one_call("query"))
     proxied = Wish(name="call_tool", arguments={"name": _REFUND.name, "arguments": {}})
 
@@ -84,7 +87,7 @@ def test_a_tool_that_the_list_lacks_is_called_only_where_a_search_result_is_enou
 
 
 def test_a_longer_name_that_holds_the_needed_one_is_not_it() -> None:
-    found = _called("find", f'[{{"name":"{_REFUND.name}_later"}}]')
+    found = _called("find", f'[{{"name":"{_REFUND.name}_later"}}]') * 2
     manner = Manner(search=SearchDialect("find", one_call("query")), told_is_callable=True)
 
     assert _ask(_policy(manner), *found) == GIVEN_UP
