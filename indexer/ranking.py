@@ -22,6 +22,10 @@ MAX_UNREAD_SHARE: Final = 0.3
 """More of a query than this in scripts an encoder does not read, and words alone decide."""
 
 _SELECT: Final = re.compile(r"\s*select\s*:(.*)", re.IGNORECASE | re.DOTALL)
+LEAST_SPREAD: Final = 0.25
+# Cosines of a handful of tools may differ by chance alone: stretched to the whole scale, a difference of .02 would
+# outweigh a word that matches. Catalogs of a hundred tools and more spread wider than this for any query.
+
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=\S)|(?<=[。！？｡])[」』”’）]*|[;；]\s*|\s*\n+\s*")
 _UNSPACED_LETTERS: Final = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]")
 _WORDS: Final = re.compile(r"[^\W_]+")
@@ -31,14 +35,14 @@ _INNER_CAPITAL: Final = re.compile(r"[a-z][A-Z]")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9][\w.\-/:]*[A-Za-z0-9]", re.ASCII)
 
 
-def minmax(values: Floats) -> Floats:
-    """(n,) values stretched to 0..1; all 0 where they are equal."""
+def minmax(values: Floats, least_spread: float = 0.0) -> Floats:
+    """(n,) values stretched to 0..1, as if they lay at least `least_spread` apart; all 0 where they are equal."""
     if len(values) == 0:
         return values
     low, high = values.min(), values.max()
     if high <= low:
         return np.zeros_like(values)
-    return ((values - low) / (high - low)).astype(np.float32, copy=False)
+    return ((values - low) / max(high - low, least_spread)).astype(np.float32, copy=False)
 
 
 def fuse(lexical: Floats, dense: Floats | None, weight: float = 0.5, trust: float = 1.0) -> Floats:
@@ -52,7 +56,7 @@ def fuse(lexical: Floats, dense: Floats | None, weight: float = 0.5, trust: floa
     words = np.asarray(lexical / top if top > 0 else lexical, dtype=np.float32)
     if dense is None:
         return words
-    meaning = minmax(dense)
+    meaning = minmax(dense, LEAST_SPREAD)
     if top <= 0:
         return meaning
     share = (1 - weight) * trust

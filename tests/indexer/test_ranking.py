@@ -144,3 +144,8 @@ def test_the_share_of_a_query_in_scripts_an_encoder_does_not_read() -> None:
     assert unread_share("ab 메일", latin) == 0.5
     assert unread_share("메일 天气", frozenset({"hangul", "cjk"})) == 0
     assert unread_share("123 !", latin) == 0
+
+
+def test_a_small_difference_of_meaning_does_not_outweigh_a_word_where_tools_are_few() -> None:
+    scores = fuse(_floats(3.0, 0.0), _floats(0.10, 0.12), weight=0.55)
+    assert scores[0] > scores[1]
