@@ -26,11 +26,12 @@ def _lines(record: Record) -> Iterator[str]:
     group = headline_group(record)
     if group is not None:
         priced = group["rows"][0]["cost"][0]["model"]
+        window = record["settings"]["context_window"]
         yield (
-            f"Conversations of {group['group']}: {group['conversations']}, k = {record['settings']['k']}, cached prices of "
-            f"{priced}. `*`: longer than a context of {record['settings']['context_window']:,} tokens, or than the list "
-            "of 128 tools that OpenAI takes. `†`: in more than a fifth of the conversations a needed tool was out of "
-            "sight, and work left undone is no saving."
+            f"Conversations of {group['group']}: {group['conversations']}, k = {record['settings']['k']}; prices of "
+            f"{priced}. `*`: longer than a context of {window:,} tokens, or than the list of 128 tools that OpenAI "
+            "takes. `†`: in more than a fifth of the conversations a needed tool was out of sight, and work left "
+            "undone is no saving."
         )
         yield ""
         yield from table(record, group)
