@@ -222,6 +222,7 @@ def bench_tokens(
     ] = None,
     html_file: Annotated[Path | None, typer.Option("--html", help="Write a self-contained report with plots.")] = None,
     markdown_file: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")] = None,
+    svg_file: Annotated[Path | None, typer.Option("--svg", help="Write the plot of tokens against tools.")] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Under a minute: up to 1,000 tools, a few conversations.")
     ] = False,
@@ -241,6 +242,7 @@ def bench_tokens(
         json_file=json_file,
         html_file=html_file,
         markdown_file=markdown_file,
+        svg_file=svg_file,
         quick=quick,
         live=live,
         seeds=seeds,

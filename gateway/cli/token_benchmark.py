@@ -58,6 +58,7 @@ class TokenBenchmarkOptions:
     json_file: Path | None = None
     html_file: Path | None = None
     markdown_file: Path | None = None
+    svg_file: Path | None = None
     quick: bool = False
     live: bool = False
     seeds: int = 3
@@ -242,5 +243,20 @@ def _write(options: TokenBenchmarkOptions, record: Record) -> None:
         from gateway.bench.tokens.html_report import render_html
 
         options.html_file.write_text(render_html(record), encoding="utf-8")
+    if options.svg_file is not None:
+        _write_plot(options.svg_file, record)
     if str(options.json_file) != "-":
         sys.stdout.write(render_text(record))
+
+
+def _write_plot(file: Path, record: Record) -> None:
+    from gateway.bench.tokens.plots import headline_plot
+    from gateway.bench.tokens.text_report import headline_group
+
+    group = headline_group(record)
+    if group is None:
+        return
+    try:
+        file.write_text(headline_plot(group), encoding="utf-8")
+    except ImportError:
+        write_error(f"{file} was not written: matplotlib is not installed; run `pip install 'toolscout[bench]'`")

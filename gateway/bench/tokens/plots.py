@@ -51,6 +51,12 @@ def render_plots(group: Record) -> list[tuple[str, str]]:
     return [(title, _plot(group, label, value, logarithmic=log)) for title, label, value, log in plots]
 
 
+def headline_plot(group: Record) -> str:
+    """Prompt tokens against the size of the catalog, as SVG. Raises: ImportError without matplotlib."""
+    _imported("matplotlib").use("svg")
+    return _plot(group, "prompt tokens of a conversation", lambda row: row["prompt_tokens"], logarithmic=True)
+
+
 def _imported(name: str) -> Any:  # noqa: ANN401 - an optional package without types of its own
     return importlib.import_module(name)
 

@@ -25,6 +25,8 @@ HASH_ORDER: Final = "append, hash order"
 ALL_TOOLS: Final = AllTools.name
 CALL_THROUGH: Final = CallThrough.name
 PASSTHROUGH: Final = "append, passthrough"
+OWN: Final = frozenset({ALL_TOOLS, APPEND, HASH_ORDER, CALL_THROUGH, PASSTHROUGH})
+"""What is no baseline."""
 _PASSTHROUGH_SIZES: Final = 100
 """Beyond this many tools no catalog of use is below the budget."""
 _CUMULATED: Final = 3_000

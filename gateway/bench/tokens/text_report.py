@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gateway.bench.tokens.sweep import ALL_TOOLS, APPEND
+from gateway.bench.tokens.sweep import ALL_TOOLS, APPEND, OWN
 
 Record = Mapping[str, Any]
 
@@ -34,6 +34,8 @@ def _lines(record: Record) -> Iterator[str]:
             "undone is no saving."
         )
         yield ""
+        yield from glance(record, group)
+        yield ""
         yield from table(record, group)
         yield ""
         yield from cache_table(group)
@@ -46,6 +48,26 @@ def headline_group(record: Record) -> Record | None:
     """The conversations of 3 turns if there are any, or all."""
     groups: Sequence[Record] = record["groups"]
     return next((one for one in groups if one.get("turns") == 3), groups[0] if groups else None)
+
+
+def glance(record: Record, group: Record) -> Iterator[str]:
+    """One line a size: the product beside all tools, and beside the best of the others at finding."""
+    yield (
+        "| tools | all tools, tokens | tool search, tokens | saved (95 % interval) | at cached prices | "
+        "all in sight | best other | requests a turn |"
+    )
+    yield "|" + "---:|" * 8
+    for size in dict.fromkeys(row["tools"] for row in group["rows"]):
+        rows = {row["delivery"]: row for row in group["rows"] if row["tools"] == size}
+        own, plain = rows[APPEND], rows[ALL_TOOLS]
+        saved, low, high = own["saved"]
+        others = [row["all_visible_when_needed"][0] for name, row in rows.items() if name not in OWN]
+        yield (
+            f"| {size:,} | {plain['prompt_tokens'][0]:,.0f}{'' if fits(record, plain) else '*'} | "
+            f"{own['prompt_tokens'][0]:,.0f} | {saved:.1%} ({low:.1%} to {high:.1%}) | "
+            f"{own['cost'][0]['weighted_saved'][0]:.1%} | {own['all_visible_when_needed'][0]:.0%} | "
+            f"{f'{max(others):.0%}' if others else ''} | {own['requests_per_turn']:.2f} |"
+        )
 
 
 def table(record: Record, group: Record) -> Iterator[str]:

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.baselines import BASELINES
 from gateway.bench.tokens.drawn import draw_conversations
 from gateway.bench.tokens.html_report import render_html
+from gateway.bench.tokens.plots import headline_plot
 from gateway.bench.tokens.report import BenchmarkSettings, run_benchmark
 from gateway.bench.tokens.sweep import ALL_TOOLS, APPEND, HASH_ORDER, PASSTHROUGH, SweepSettings, sizes_for
 from gateway.bench.tokens.text_report import render_text
@@ -87,6 +88,7 @@ async def test_the_report_opens_with_the_answer_in_two_sentences(record: dict[st
 
     assert text.startswith(record["answer"])
     assert record["answer"].count(". ") == 1
+    assert "| tools | all tools, tokens |" in text
     assert "| tools | delivery |" in text
     assert "exact vocabulary" in text
     assert "No real model took part" in text
@@ -108,6 +110,7 @@ async def test_the_page_has_plots_where_matplotlib_is_installed(record: dict[str
 
     assert page.count("<svg") == 5
     assert page == render_html(record)
+    assert headline_plot(record["groups"][0]).startswith("<svg")
 
 
 async def test_an_empty_catalog_is_said_to_be_nothing_to_measure() -> None:
