@@ -150,6 +150,7 @@ class RemoteToolIndex:
             score=result["score"],
             reasons=tuple(result["reasons"]),
             query=result["query"],
+            also_in=tuple(result.get("also_in", ())),
         )
 
 

@@ -1,7 +1,7 @@
 """One search over one state of the replica: exact names, ranked rows, shared places, reasons."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,13 +9,14 @@ import numpy as np
 
 from indexer.columns import Rows
 from indexer.definition import ToolKey
+from indexer.duplicates import collapse_duplicates
 from indexer.embedders.base import Embedder, Vectors
 from indexer.engine import PlannedQuery, RankedRows, plan_query, rank_rows
 from indexer.errors import EmbeddingError
 from indexer.lexical import LexicalMatches
 from indexer.ranking import name_candidates, parse_select, share_places
 from indexer.replica import ReplicaState, ScopeView
-from indexer.search import Degradation, EmptyReason, ToolReference, ToolSearchRequest, ToolSearchResponse
+from indexer.search import Degradation, EmptyReason, SearchScope, ToolReference, ToolSearchRequest, ToolSearchResponse
 from indexer.stores.payload import decode_definition
 
 _log = logging.getLogger(__name__)
@@ -26,6 +27,10 @@ MAX_QUERY_LENGTH: Final = 4_000
 """Characters of one query that are read: a need is a sentence, and a search must not hold up others."""
 _MAX_SURPLUS: Final = 100
 """How many more than asked for are ranked, so that tools already found do not take the places of others."""
+_SPARE: Final = 16
+"""How many more are ranked, so that near-duplicates do not take the places of others; four times as many if needed."""
+_MAX_DEPTH: Final = 1_024
+_MAX_SHOWN_NAMESPACES: Final = 8
 _MAX_SCORE: Final = 0.99
 """Of anything but an exact name."""
 
@@ -37,6 +42,8 @@ class _Hit:
     row: int
     score: float
     reasons: tuple[str, ...]
+    duplicates: tuple[int, ...] = ()
+    """Rows that it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +65,15 @@ def find_tools(state: ReplicaState, request: ToolSearchRequest, embedder: Embedd
     vectors, degraded = _embed(planned, embedder)
     ranked = iter(zip(planned, vectors, strict=True))
     needs: list[_Need] = []
+    shown = set(request.already_found)
     for query, names in zip(queries, selections, strict=True):
         exact = _exact_hits(state, request, view, names or name_candidates(query))
         if not names:
             plan, own_vectors = next(ranked)
-            exact |= {
-                key: hit
-                for key, hit in _ranked_hits(state, request, view, plan, own_vectors).items()
-                if key not in exact
-            }
+            alone = not exact and request.collapse_duplicates and request.scope.namespaces is None
+            hits = _ranked_hits(state, request, view, plan, own_vectors, shown if alone else None)
+            exact |= {key: hit for key, hit in hits.items() if key not in exact}
+        shown |= exact.keys()
         needs.append(_Need(query, exact))
     return _respond(state, request, view, needs, degraded)
 
@@ -105,27 +112,60 @@ def _exact_hits(
 
 
 def _ranked_hits(
-    state: ReplicaState, request: ToolSearchRequest, view: ScopeView, plan: PlannedQuery, vectors: Vectors | None
+    state: ReplicaState,
+    request: ToolSearchRequest,
+    view: ScopeView,
+    plan: PlannedQuery,
+    vectors: Vectors | None,
+    shown: Collection[ToolKey] | None,
 ) -> dict[ToolKey, _Hit]:
-    surplus = min(len(request.already_found), _MAX_SURPLUS)
-    ranked = rank_rows(
-        plan,
-        vectors,
-        matrix=state.matrix,
-        lexical=state.lexical,
-        k=request.max_results + surplus,
-        rows=view.rows,
-        calibration=state.calibration,
-        min_confidence=request.min_confidence,
-    )
-    if not len(ranked.rows):
+    """Hits, best first. `shown`: tools that stand for their near-duplicates if they can; None: nothing collapses."""
+    wanted = request.max_results + min(len(request.already_found), _MAX_SURPLUS)
+    depth = wanted if shown is None else wanted + _SPARE
+    while True:
+        ranked = rank_rows(
+            plan,
+            vectors,
+            matrix=state.matrix,
+            lexical=state.lexical,
+            k=depth,
+            rows=view.rows,
+            calibration=state.calibration,
+            min_confidence=request.min_confidence,
+        )
+        rows: list[int] = ranked.rows.tolist()
+        kept = dict.fromkeys(rows, ()) if shown is None else _collapse(state, rows, plan.text, shown)
+        if len(kept) >= wanted or len(rows) < depth or depth >= _MAX_DEPTH:
+            break
+        depth *= 4
+    if not rows:
         return {}
-    scores = _shown_scores(ranked)
-    words = _words(ranked.matches, ranked.rows)
+    scores, place_of = _shown_scores(ranked), {row: place for place, row in enumerate(rows)}
+    stay = list(kept.items())[:wanted]
+    words = _words(ranked.matches, np.array([row for row, _ in stay], dtype=np.int64))
     return {
-        state.table.key(row): _Hit(row, score, _reasons(ranked, place, words[place]))
-        for place, (row, score) in enumerate(zip(ranked.rows.tolist(), scores, strict=True))
+        state.table.key(row): _Hit(
+            row,
+            # One that is shown already may stand for a better one, in its place.
+            scores[min(map(place_of.__getitem__, (row, *others)))],
+            _reasons(ranked, place_of[row], words[number]),
+            others,
+        )
+        for number, (row, others) in enumerate(stay)
     }
+
+
+def _collapse(
+    state: ReplicaState, rows: Sequence[int], query: str, shown: Collection[ToolKey]
+) -> dict[int, tuple[int, ...]]:
+    return collapse_duplicates(
+        rows,
+        definition_of=lambda row: decode_definition(state.table.encoded(row)),
+        key_of=state.table.key,
+        vectors=state.matrix.vectors,
+        query=query,
+        preferred=shown,
+    )
 
 
 def _shown_scores(ranked: RankedRows) -> list[float]:
@@ -167,7 +207,7 @@ def _respond(
     degraded: Degradation,
 ) -> ToolSearchResponse:
     places = share_places([list(need.hits) for need in needs], request.max_results, request.already_found)
-    results = [_reference(state, needs[number].hits[key], needs[number].query) for key, number in places]
+    results = [_reference(state, needs[number].hits[key], needs[number].query, request.scope) for key, number in places]
     # The engine filtered by the same scope; this is the second lock on the door.
     admitted = tuple(reference for reference in results if request.scope.admits(reference.definition))
     if not admitted:
@@ -181,13 +221,16 @@ def _respond(
     )
 
 
-def _reference(state: ReplicaState, hit: _Hit, query: str) -> ToolReference:
+def _reference(state: ReplicaState, hit: _Hit, query: str, scope: SearchScope) -> ToolReference:
+    others = [decode_definition(state.table.encoded(row)) for row in hit.duplicates]
+    namespaces = dict.fromkeys(other.namespace for other in others if scope.admits(other))
     return ToolReference(
         definition=decode_definition(state.table.encoded(hit.row)),
         alias=state.table.alias(hit.row),
         score=hit.score,
         reasons=hit.reasons,
         query=query,
+        also_in=tuple(namespaces)[:_MAX_SHOWN_NAMESPACES],
     )
 
 

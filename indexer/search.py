@@ -49,6 +49,8 @@ class ToolSearchRequest:
     """Tools the caller has: undiscovered matches come first."""
     min_confidence: float = 0.0
     """Matches below it are left out, 0 to 1; weak ones lie below one half. Exact names always come."""
+    collapse_duplicates: bool = True
+    """One place for a tool that several namespaces hold; not where `scope` names namespaces or a query a tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,8 @@ class ToolReference:
     """For people: 'exact name', 'words: refund, order', 'meaning: 0.62'."""
     query: str
     """The need that this tool was found for."""
+    also_in: tuple[str, ...] = ()
+    """Other namespaces that hold a near-duplicate of this tool, which was left out; ask for one to get its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

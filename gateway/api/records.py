@@ -38,6 +38,7 @@ def found_record(reference: ToolReference) -> dict[str, Any]:
         "score": round(reference.score, 4),
         "reasons": list(reference.reasons),
         "query": reference.query,
+        "also_in": list(reference.also_in),
         "input_schema": definition.input_schema,
     }
 

@@ -79,7 +79,8 @@ def show_search(answer: Mapping[str, Any]) -> None:
         out.print(Text(f"{result['score']:.2f}  ") + found_name(result))
         out.print(Text("      ") + short(result["description"], room), style="dim")
         found_for = f" (for: {result['query']})" if several else ""
-        out.print(Text("      ") + short("; ".join(result["reasons"]) + found_for, room), style="cyan")
+        also = f"; also in: {', '.join(result['also_in'])}" if result["also_in"] else ""
+        out.print(Text("      ") + short("; ".join(result["reasons"]) + also + found_for, room), style="cyan")
     notes = [f"{len(results)} found in {answer['took_ms']:.1f} ms, catalog revision {answer['catalog_revision']}"]
     if answer["degraded"] != "none":
         notes.append(f"degraded: {answer['degraded']} matches only")

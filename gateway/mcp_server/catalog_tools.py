@@ -40,6 +40,7 @@ _FOUND_TOOL_SCHEMA: Final = {
         "description": {"type": "string"},
         "score": {"type": "number"},
         "query": {"type": "string"},
+        "also_in_namespaces": {"type": "array", "items": {"type": "string"}},
     },
     "required": ["name", "namespace", "description", "score"],
 }
@@ -132,6 +133,7 @@ def _found_tool(reference: ToolReference) -> dict[str, Any]:
         "description": reference.definition.description,
         "score": round(reference.score, 4),
         "query": reference.query,
+        **({"also_in_namespaces": list(reference.also_in)} if reference.also_in else {}),
     }
 
 

@@ -223,8 +223,11 @@ def listed_names(text: str) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
-def _entry(tool: FoundTool, *, with_query: bool) -> dict[str, str]:
-    entry = {"name": tool.name, "description": one_line(tool.reference.definition.description)}
+def _entry(tool: FoundTool, *, with_query: bool) -> dict[str, object]:
+    entry: dict[str, object] = {"name": tool.name, "description": one_line(tool.reference.definition.description)}
+    if tool.reference.also_in:
+        # The model may search again with one of these as `namespace` if it wants the tool of another place.
+        entry["also_in_namespaces"] = list(tool.reference.also_in)
     if with_query:
         entry["for"] = tool.reference.query
     return entry

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from indexer import ToolDefinition
 from tests.gateway.serving import http_client, services_of
 
 
@@ -70,3 +71,19 @@ async def test_a_search_that_is_not_json_is_refused_with_its_place(client: httpx
     answer = await client.post("/v1/search", content=b"query=refund")
     assert answer.status_code == 400
     assert "line 1, column 1" in answer.json()["detail"]
+
+
+async def test_a_tool_of_several_namespaces_takes_one_place_and_each_can_be_asked_for() -> None:
+    text = "List what a customer has ordered in a given span of time, the newest first, with its state and its price."
+    schema = {"type": "object", "properties": {"customer": {"type": "string", "description": "Number of a customer."}}}
+    mirrors = [
+        ToolDefinition(name="list_orders", namespace=namespace, description=text, input_schema=schema)
+        for namespace in ("east", "west")
+    ]
+    async with services_of(*mirrors) as services, http_client(services) as client:
+        [result] = (await client.post("/v1/search", json={"query": "what has a customer ordered"})).json()["results"]
+        assert {result["namespace"], *result["also_in"]} == {"east", "west"}
+        [other] = result["also_in"]
+        body = {"query": "what has a customer ordered", "namespace": other}
+        [asked] = (await client.post("/v1/search", json=body)).json()["results"]
+    assert (asked["namespace"], asked["also_in"]) == (other, [])

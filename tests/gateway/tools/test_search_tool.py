@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -138,3 +139,12 @@ def test_a_description_becomes_one_line() -> None:
 )
 async def test_any_number_of_results_is_read(asked: Any, given: int) -> None:
     assert (await parsed(queries=["x"], max_results=asked)).max_results == given
+
+
+def test_other_namespaces_that_hold_the_same_tool_are_named_to_the_model() -> None:
+    one = found("one")
+    mirrored = FoundTool(name="one", reference=replace(one.reference, also_in=("eu", "us")))
+    query = SearchQuery(queries=("a",), max_results=5)
+    [entry] = json.loads(found_text(query, [mirrored]))["tools"]
+    assert entry == {"name": "one", "description": "Does it.", "also_in_namespaces": ["eu", "us"]}
+    assert "also_in_namespaces" not in json.loads(found_text(query, [one]))["tools"][0]

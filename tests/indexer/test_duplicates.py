@@ -1,0 +1,76 @@
+"""When two ranked tools are one."""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import pytest
+
+from indexer.definition import ToolDefinition, ToolKey
+from indexer.duplicates import collapse_duplicates
+from indexer.matrix import Floats
+
+SAME = np.array([[1, 0], [1, 0]], dtype=np.float32)
+OTHER = np.array([[1, 0], [0.6, 0.8]], dtype=np.float32)
+
+
+def definition(namespace: str, **changes: Any) -> ToolDefinition:
+    fields: dict[str, Any] = {"name": "list_orders", "description": "List orders."} | changes
+    parameters: tuple[str, ...] = fields.pop("parameters", ("customer",))
+    schema: dict[str, Any] = {"type": "object", "properties": dict.fromkeys(parameters, {"type": "string"})}
+    return ToolDefinition(namespace=namespace, input_schema=schema, **fields)
+
+
+def collapsed(
+    *tools: ToolDefinition, vectors: Floats = SAME, query: str = "orders", preferred: Collection[ToolKey] = ()
+) -> dict[int, tuple[int, ...]]:
+    return collapse_duplicates(
+        range(len(tools)),
+        definition_of=tools.__getitem__,
+        key_of=lambda row: tools[row].key,
+        vectors=vectors,
+        query=query,
+        preferred=preferred,
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"description": "  list  ORDERS. "}, {"name": "v2.listOrders"}, {"name": "shop__list-orders"}],
+)
+def test_the_same_tool_elsewhere_is_a_duplicate(changes: dict[str, Any]) -> None:
+    assert collapsed(definition("one"), definition("two", **changes)) == {0: (1,)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "vectors"),
+    [
+        ({}, OTHER),
+        ({"name": "list_invoices"}, SAME),
+        ({"name": "list_orders#"}, SAME),
+        ({"parameters": ("country",)}, SAME),
+        ({"description": ""}, SAME),
+    ],
+)
+def test_what_differs_in_name_parameters_or_meaning_is_another_tool(changes: dict[str, Any], vectors: Floats) -> None:
+    assert collapsed(definition("one"), definition("two", **changes), vectors=vectors) == {0: (), 1: ()}
+
+
+def test_tools_without_description_never_collapse() -> None:
+    assert collapsed(definition("one", description=""), definition("two", description="")) == {0: (), 1: ()}
+
+
+def test_tools_of_one_namespace_never_collapse() -> None:
+    assert collapsed(definition("one", name="v1.list"), definition("one", name="v2.list")) == {0: (), 1: ()}
+
+
+def test_a_preferred_tool_stands_for_a_better_one_unless_the_query_names_that() -> None:
+    one, two = definition("one"), definition("two")
+    assert collapsed(one, two, preferred={two.key}) == {1: (0,)}
+    assert collapsed(one, two, preferred={two.key}, query="orders of one") == {0: (), 1: ()}
+
+
+def test_only_what_sets_a_namespace_apart_counts_as_naming_it() -> None:
+    tools = definition("shop-v1"), definition("shop-v2")
+    assert collapsed(*tools, query="orders of the shop") == {0: (1,)}
+    assert collapsed(*tools, query="orders of the shop v2") == {0: (), 1: ()}
