@@ -21,7 +21,7 @@ class IndexerSettings:
     collection: str = "toolscout"
     """TOOLSCOUT_COLLECTION: the collection on a Qdrant server."""
     encoder: str = DEFAULT_ENCODER
-    """TOOLSCOUT_ENCODER: `static`, `hashing`, or `sentence-transformers:NAME` (extra `transformers`)."""
+    """TOOLSCOUT_ENCODER: `static`, `use-multilingual`, `sentence-transformers:NAME`, `openai:MODEL` or `hashing`."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> "IndexerSettings":
