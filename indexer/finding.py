@@ -14,7 +14,7 @@ from indexer.embedders.base import Embedder, Vectors
 from indexer.engine import PlannedQuery, RankedRows, plan_query, rank_rows
 from indexer.errors import EmbeddingError
 from indexer.lexical import LexicalMatches
-from indexer.ranking import name_candidates, parse_select, share_places
+from indexer.ranking import name_candidates, parse_select, share_places, worth_showing
 from indexer.replica import ReplicaState, ScopeView
 from indexer.search import Degradation, EmptyReason, SearchScope, ToolReference, ToolSearchRequest, ToolSearchResponse
 from indexer.stores.payload import decode_definition
@@ -133,7 +133,7 @@ def _ranked_hits(
             calibration=state.calibration,
             min_confidence=request.min_confidence,
         )
-        rows: list[int] = ranked.rows.tolist()
+        rows = _worth_showing(state, request, ranked)
         kept = dict.fromkeys(rows, ()) if shown is None else _collapse(state, rows, plan.text, shown)
         if len(kept) >= wanted or len(rows) < depth or depth >= _MAX_DEPTH:
             break
@@ -153,6 +153,16 @@ def _ranked_hits(
         )
         for number, (row, others) in enumerate(stay)
     }
+
+
+def _worth_showing(state: ReplicaState, request: ToolSearchRequest, ranked: RankedRows) -> list[int]:
+    """The rows that come near enough to the best one that the caller does not have yet."""
+    rows: list[int] = ranked.rows.tolist()
+    if request.worth_share <= 0:
+        return rows
+    fresh = (place for place, row in enumerate(rows) if state.table.key(row) not in request.already_found)
+    best = next(fresh, 0)
+    return rows[: best + worth_showing(ranked.scores[best:], request.worth_share)]
 
 
 def _collapse(

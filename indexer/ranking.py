@@ -117,10 +117,10 @@ def share_places(
     return list(places.items())[:k]
 
 
-def worth_showing(scores: Floats, share: float = 0.55) -> int:
+def worth_showing(scores: Floats, share: float) -> int:
     """How many of (n,) scores, best first, come near enough to the best to be handed out; at least one of any.
 
-    Five places become 4.5 on average, for a quarter of a point of recall: design/retrieval.md, "Adaptive k".
+    What each share costs and saves: design/retrieval.md, "Adaptive k".
     """
     return max(1, int(np.count_nonzero(scores >= share * scores[0]))) if len(scores) else 0
 

@@ -49,6 +49,8 @@ class ToolSearchRequest:
     """Tools the caller has: undiscovered matches come first."""
     min_confidence: float = 0.0
     """Matches below it are left out, 0 to 1; weak ones lie below one half. Exact names always come."""
+    worth_share: float = 0.0
+    """Of the places only those whose score is at least this share of the best new one, 0 to 1; 0: all of them."""
     collapse_duplicates: bool = True
     """One place for a tool that several namespaces hold; not where `scope` names namespaces or a query a tool."""
 

@@ -13,6 +13,11 @@ from indexer import SearchScope, ToolIndex, ToolKey, ToolReference, ToolSearchRe
 
 SEARCH_TOOL_NAME: Final = "search_tools"
 MAX_QUERIES: Final = 5
+WORTH_SHARE: Final = 0.4
+"""A model is handed only tools that score this share of the best: as many needed ones, fewer others.
+
+design/retrieval.md, "Adaptive k".
+"""
 _MAX_LINE: Final = 160
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s|(?<=[。！？])")
 
@@ -110,9 +115,10 @@ class SearchAnswer:
 class ToolSearchTool:
     """Searches the index and words the answer; shared by all runs and holds nothing of any."""
 
-    def __init__(self, index: ToolIndex, *, max_results: int = 5) -> None:
-        """`max_results` is the operator's cap: a model may ask for fewer, never for more."""
+    def __init__(self, index: ToolIndex, *, max_results: int = 5, worth_share: float = WORTH_SHARE) -> None:
+        """`max_results` is the operator's cap: a model may ask for fewer, never for more. `worth_share`: 0 to 1."""
         self._index = index
+        self._worth_share = worth_share
         self._max_results = max_results
 
     def parse(self, arguments: Mapping[str, Any]) -> SearchQuery:
@@ -146,7 +152,11 @@ class ToolSearchTool:
             scope = replace(scope, namespaces=frozenset({query.namespace}) if inside else frozenset[str]())
         return await self._index.search(
             ToolSearchRequest(
-                queries=query.queries, max_results=query.max_results, scope=scope, already_found=already_found
+                queries=query.queries,
+                max_results=query.max_results,
+                scope=scope,
+                already_found=already_found,
+                worth_share=self._worth_share,
             )
         )
 

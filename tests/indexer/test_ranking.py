@@ -132,9 +132,9 @@ def test_shared_places_hold_each_item_once_and_fill_up_to_k(
 
 
 def test_results_far_below_the_best_are_not_worth_showing() -> None:
-    assert worth_showing(_floats(1.0, 0.8, 0.6, 0.5, 0.1)) == 3
-    assert worth_showing(_floats(0.01)) == 1
-    assert worth_showing(_floats()) == 0
+    assert worth_showing(_floats(1.0, 0.8, 0.6, 0.5, 0.1), 0.55) == 3
+    assert worth_showing(_floats(0.01), 0.55) == 1
+    assert worth_showing(_floats(), 0.55) == 0
 
 
 def test_the_share_of_a_query_in_scripts_an_encoder_does_not_read() -> None:

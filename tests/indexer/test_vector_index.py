@@ -526,3 +526,35 @@ async def test_two_needs_share_one_of_the_duplicates() -> None:
     index = await mirrored_index()
     response = await index.search(request("list the orders of a customer", "all orders of one customer", k=8))
     assert [hit.definition.name for hit in response.results].count("list_orders") == 1
+
+
+# Fewer places where scores fall.
+
+
+async def test_places_far_below_the_best_are_left_empty_where_a_share_is_asked_for(index: VectorToolIndex) -> None:
+    asked = request("weather forecast for a city")
+    every = await index.search(asked)
+    best = await index.search(replace(asked, worth_share=1.0))
+    assert len(every.results) > len(best.results) == 1
+    assert best.results[0] == every.results[0]
+    half = await index.search(replace(asked, worth_share=0.5))
+    assert half.results == tuple(hit for hit in every.results if hit.score >= 0.5 * every.results[0].score)
+
+
+async def test_each_need_has_a_best_of_its_own(index: VectorToolIndex) -> None:
+    asked = request("weather forecast for a city", "send an e-mail")
+    response = await index.search(replace(asked, worth_share=1.0))
+    assert {hit.definition.name for hit in response.results} == {"get_weather", "send_mail"}
+
+
+async def test_the_best_new_tool_is_measured_against_itself(index: VectorToolIndex) -> None:
+    known = frozenset({SHOP[2].key})
+    asked = replace(request("weather forecast for a city"), already_found=known, worth_share=1.0)
+    names = [hit.definition.name for hit in (await index.search(asked)).results]
+    assert len(names) == 2
+    assert names[-1] == "get_weather"
+
+
+async def test_exact_names_come_whatever_the_share(index: VectorToolIndex) -> None:
+    asked = request("select:send_mail,refund_order")
+    assert len((await index.search(replace(asked, worth_share=1.0))).results) == 2

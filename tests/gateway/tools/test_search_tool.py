@@ -148,3 +148,12 @@ def test_other_namespaces_that_hold_the_same_tool_are_named_to_the_model() -> No
     [entry] = json.loads(found_text(query, [mirrored]))["tools"]
     assert entry == {"name": "one", "description": "Does it.", "also_in_namespaces": ["eu", "us"]}
     assert "also_in_namespaces" not in json.loads(found_text(query, [one]))["tools"][0]
+
+
+async def test_a_model_is_handed_no_tool_that_scores_far_below_the_best() -> None:
+    index = await catalog()
+    query = SearchQuery(queries=("refund an order",), max_results=5)
+    every = await ToolSearchTool(index, worth_share=0).search(query, SearchScope())
+    handed = await ToolSearchTool(index, worth_share=0.9).search(query, SearchScope())
+    assert handed.results[0] == every.results[0]
+    assert 0 < len(handed.results) < len(every.results)
