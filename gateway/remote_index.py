@@ -77,6 +77,7 @@ class RemoteToolIndex:
             catalog_revision=answer["catalog_revision"],
             degraded=answer["degraded"],
             stale=answer["stale"],
+            reranking=answer.get("reranking", "off"),
             empty_reason=empty.get("reason", ""),
             namespaces=tuple(empty.get("namespaces", ())),
             took_ms=answer["took_ms"],

@@ -34,6 +34,7 @@ from indexer.lint import LintFinding, lint_tool, lint_tools
 from indexer.matrix import VectorMatrix
 from indexer.opening import open_index, open_memory_index
 from indexer.ranking import name_candidates
+from indexer.reranking import KeepOrder, Reranker, RerankingToolIndex
 from indexer.search import (
     RegistrationReport,
     RejectedTool,
@@ -97,6 +98,9 @@ __all__ = [
     "arguments_problem",
     "definition_from_record",
     "definition_to_record",
+    "KeepOrder",
+    "Reranker",
+    "RerankingToolIndex",
     "open_index",
     "open_memory_index",
     "MemoryToolStore",

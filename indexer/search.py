@@ -9,6 +9,9 @@ from indexer.definition import DEFAULT_TENANT, ToolDefinition, ToolKey, TrustTie
 Degradation = Literal["none", "lexical", "exact"]
 """How far a search fell back: dense and lexical, lexical only, exact names only."""
 
+Reranking = Literal["off", "done", "timeout", "failed"]
+"""What came of the second look at the results; after `timeout` and `failed` they are in the order of the search."""
+
 EmptyReason = Literal["", "catalog_empty", "nothing_in_scope", "no_match", "all_already_found"]
 
 
@@ -85,6 +88,7 @@ class ToolSearchResponse:
     """Why there is nothing, or nothing new: `all_already_found` comes with the tools that the caller has already."""
     namespaces: tuple[str, ...] = ()
     """Namespaces worth trying, when the answer is empty."""
+    reranking: Reranking = "off"
     took_ms: float = 0.0
 
 

@@ -86,6 +86,8 @@ def show_search(answer: Mapping[str, Any]) -> None:
         notes.append(f"degraded: {answer['degraded']} matches only")
     if answer["stale"]:
         notes.append("stale: the store cannot be reached, this is the last snapshot")
+    if answer["reranking"] in ("timeout", "failed"):
+        notes.append(f"not reranked: {answer['reranking']}")
     out.print("; ".join(notes), style="dim", markup=False)
 
 

@@ -15,8 +15,16 @@ def test_a_found_tool_names_the_other_namespaces_that_hold_it(capsys: pytest.Cap
         "query": "orders",
         "also_in": ["west", "north\x1b[31m"],
     }
-    answer = {"results": [found], "took_ms": 1.0, "catalog_revision": 1, "degraded": "none", "stale": False}
+    answer = {
+        "results": [found],
+        "took_ms": 1.0,
+        "catalog_revision": 1,
+        "degraded": "none",
+        "stale": False,
+        "reranking": "timeout",
+    }
     show_search(answer)
     out = capsys.readouterr().out
     assert "also in: west, north" in out
     assert "\x1b[31m" not in out
+    assert "not reranked: timeout" in out
