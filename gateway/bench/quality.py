@@ -3,10 +3,11 @@
 Each set is indexed and searched through the functions that the product searches with; nothing is tuned here.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -16,6 +17,8 @@ import numpy.typing as npt
 
 from gateway.bench.abstention import Abstention, abstention_record, measure_abstention
 from gateway.bench.bm25_baseline import Bm25Baseline
+from gateway.bench.peers.base import Peer, installed_version
+from gateway.bench.peers.time_limit import TimeLimitError, time_limit
 from gateway.bench.retrieval_metrics import DEPTH, METRICS, bootstrap_interval, query_metrics
 from gateway.bench.retrieval_sets import JudgedQuery, RetrievalSet, Split, find_sets, load_set
 from indexer import (
@@ -32,10 +35,14 @@ from indexer import (
     search_rows,
 )
 
+logger = logging.getLogger(__name__)
+
 Scores = npt.NDArray[np.float64]
 """(queries, metrics), in the order of `METRICS`, each 0 to 1."""
 
 BASELINES: Final = ("bm25-json", "bm25-fields")
+PEER_SECONDS: Final = 60.0
+"""What a peer may take to index and search one set; a slower one is cut and shown as skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +64,9 @@ class SetQuality:
     queries: int
     product: SystemQuality
     baselines: dict[str, SystemQuality] = field(default_factory=dict[str, SystemQuality])
+    peers: dict[str, SystemQuality] = field(default_factory=dict[str, SystemQuality])
+    skipped: dict[str, str] = field(default_factory=dict[str, str])
+    """Why a peer has no figures here."""
     gain: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """nDCG@10 over BM25 fields in points: mean, and its paired 95 % interval."""
     abstention: Abstention | None = None
@@ -71,6 +81,8 @@ class QualityReport:
     split: Split
     sets: tuple[SetQuality, ...]
     seconds: float
+    peer_versions: dict[str, str] = field(default_factory=dict[str, str])
+    """Distribution and version of each peer that was asked for and is installed."""
 
 
 class CatalogUnderTest:
@@ -117,9 +129,11 @@ def run_quality(
     *,
     encoder: str,
     split: Split = "all",
+    peers: Sequence[Peer] = (),
+    peer_seconds: float = PEER_SECONDS,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> QualityReport:
-    """Measure every test set under a folder.
+    """Measure every test set under a folder, with those of the peers that are installed.
 
     `progress` hears (set, queries done, queries in all). Raises: RetrievalSetError, UnknownEncoderError,
     EmbeddingError.
@@ -130,8 +144,39 @@ def run_quality(
     for folder in find_sets(data_dir):
         judged = load_set(folder, split)
         if judged.queries:
-            sets.append(measure_set(judged, embedder, progress))
-    return QualityReport(encoder=embedder.embedder_id, split=split, sets=tuple(sets), seconds=perf_counter() - started)
+            entry = measure_set(judged, embedder, progress)
+            sets.append(_with_peers(entry, judged, embedder, peers, peer_seconds))
+    versions = {peer.name: f"{peer.package} {found}" for peer in peers if (found := installed_version(peer))}
+    return QualityReport(
+        encoder=embedder.embedder_id,
+        split=split,
+        sets=tuple(sets),
+        seconds=perf_counter() - started,
+        peer_versions=versions,
+    )
+
+
+def _with_peers(
+    entry: SetQuality, judged: RetrievalSet, embedder: Embedder, peers: Sequence[Peer], limit: float
+) -> SetQuality:
+    """The set with each peer's figures, or why there are none."""
+    measured: dict[str, SystemQuality] = {}
+    skipped: dict[str, str] = {}
+    for peer in peers:
+        if installed_version(peer) is None:
+            skipped[peer.name] = f"not installed: pip install {peer.package}"
+            continue
+        try:
+            with time_limit(limit):
+                scores, times = _run(peer.open(judged.tools, embedder).rank, judged.queries)
+        except TimeLimitError:
+            skipped[peer.name] = f"cut after {limit:.0f} s"
+        except Exception as error:  # someone else's code on data it may not expect must not end the run
+            logger.exception("peer %s failed on %s", peer.name, judged.name)
+            skipped[peer.name] = f"failed: {type(error).__name__}: {error}"
+        else:
+            measured[peer.name] = _summary(scores, times)
+    return replace(entry, peers=measured, skipped=skipped)
 
 
 def measure_set(
@@ -179,6 +224,7 @@ def report_to_record(report: QualityReport) -> dict[str, Any]:
         "split": report.split,
         "unit": "percent",
         "seconds": round(report.seconds, 1),
+        "peer_versions": report.peer_versions,
         "sets": [
             {
                 "set": entry.name,
@@ -187,7 +233,8 @@ def report_to_record(report: QualityReport) -> dict[str, Any]:
                 **_system_record(entry.product),
                 "gain_over_bm25_fields": [round(value, 2) for value in entry.gain],
                 "abstention": abstention_record(entry.abstention) if entry.abstention is not None else None,
-                "peers": {name: _system_record(system) for name, system in entry.baselines.items()},
+                "peers": {name: _system_record(system) for name, system in (entry.baselines | entry.peers).items()},
+                "skipped": entry.skipped,
             }
             for entry in report.sets
         ],

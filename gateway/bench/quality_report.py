@@ -22,6 +22,7 @@ def render_markdown(report: QualityReport) -> str:
         "Figures are percent; ± and brackets are 95 % intervals from 1,000 resamples of the queries.",
         _table(report.sets),
         "C@10: every needed tool is among the first ten. Gain: nDCG@10 over BM25 on fields, paired.",
+        *_peers(report),
         "## Requests that should be refused",
         _refusals(report.sets),
         "At 95 % kept: the threshold that keeps 95 % of a set's own queries. Weak: by the catalog's own calibration, "
@@ -30,6 +31,30 @@ def render_markdown(report: QualityReport) -> str:
         _plot(report.sets),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _peers(report: QualityReport) -> list[str]:
+    """Peers' nDCG@10 and time beside the product's, and why one is missing; nothing where none was asked for."""
+    names = list(dict.fromkeys(name for entry in report.sets for name in (*entry.peers, *entry.skipped)))
+    if not names:
+        return []
+    rows = [["system", *(entry.name for entry in report.sets)], ["---"] + ["---:"] * len(report.sets)]
+    for name in ("toolscout", *names):
+        systems = [entry.product if name == "toolscout" else entry.peers.get(name) for entry in report.sets]
+        if any(systems):
+            cells = [f"{one.means[METRICS[0]]:.1f} ({one.p50_ms:.2f})" if one else "skipped" for one in systems]
+            rows.append([report.peer_versions.get(name, name), *cells])
+    reasons: dict[str, list[str]] = {}
+    for entry in report.sets:
+        for name, why in entry.skipped.items():
+            reasons.setdefault(f"{name}: {why}", []).append(entry.name)
+    lines = [f"- {why} ({', '.join(sets)})" for why, sets in reasons.items()]
+    parts = ["## Peers", "nDCG@10, and p50 of a query in ms.", _markdown(rows)]
+    return [*parts, "Skipped:\n\n" + "\n".join(lines)] if lines else parts
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _table(sets: Sequence[SetQuality]) -> str:
@@ -43,7 +68,7 @@ def _table(sets: Sequence[SetQuality]) -> str:
         baselines = [f"{fmean(entry.baselines[name].means[METRICS[0]] for entry in sets):.1f}" for name in BASELINES]
         gain = f"{fmean(entry.gain[0] for entry in sets):+.1f}"
         rows.append(["**mean**", "", "", *means, "", *baselines, gain, ""])
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return _markdown(rows)
 
 
 def _row(entry: SetQuality) -> list[str]:
@@ -75,7 +100,7 @@ def _refusals(sets: Sequence[SetQuality]) -> str:
             values = (refusals.refused, refusals.refused_as_weak, refusals.auc) if refusals is not None else ()
             cells.extend([f"{value:.1f}" for value in values] or [""] * 3)
         rows.append(cells)
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return _markdown(rows)
 
 
 def _plot(sets: Sequence[SetQuality]) -> str:

@@ -1,8 +1,10 @@
 """`toolscout bench`: the engines of `gateway.bench`, with a progress bar and a report."""
 
+import json
 import sys
 from pathlib import Path
 
+from gateway.bench.peers import ALL_PEERS
 from gateway.bench.quality import report_to_record, run_quality
 from gateway.bench.quality_report import render_markdown
 from gateway.bench.retrieval_sets import RetrievalSetError, Split
@@ -11,8 +13,10 @@ from gateway.cli.output import write_error, write_json
 from indexer import IndexerSettings
 
 
-def measure_quality(data: Path | None, split: Split, *, as_json: bool) -> Exit:
-    """`toolscout bench quality`."""
+def measure_quality(
+    data: Path | None, split: Split, *, encoder: str | None = None, peers: bool = False, json_file: str | None = None
+) -> Exit:
+    """`toolscout bench quality`; `json_file` "-" prints JSON in place of the report."""
     if data is None:
         write_error("where are the test sets? Give their folder with --data, or set TOOLSCOUT_DATA")
         return Exit.USAGE
@@ -29,13 +33,20 @@ def measure_quality(data: Path | None, split: Split, *, as_json: bool) -> Exit:
 
         try:
             report = run_quality(
-                data, encoder=IndexerSettings.from_environment().encoder, split=split, progress=advance
+                data,
+                encoder=encoder or IndexerSettings.from_environment().encoder,
+                split=split,
+                peers=ALL_PEERS if peers else (),
+                progress=advance,
             )
         except RetrievalSetError as error:
             write_error(str(error))
             return Exit.FAILED
-    if as_json:
+    if json_file == "-":
         write_json(report_to_record(report))
-    else:
-        sys.stdout.write(render_markdown(report))
+        return Exit.OK
+    if json_file is not None:
+        text = json.dumps(report_to_record(report), ensure_ascii=False, indent=2) + "\n"
+        Path(json_file).write_text(text, encoding="utf-8")
+    sys.stdout.write(render_markdown(report))
     return Exit.OK

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from gateway.cli.bare_json import BareJsonCommand
 from gateway.cli.exits import EXIT_CODES_HELP, run_or_exit
 
 app = typer.Typer(
@@ -188,20 +189,33 @@ def doctor(as_json: Json = False) -> None:
     raise typer.Exit(diagnose(as_json=as_json))
 
 
-@bench.command("quality")
+@bench.command("quality", cls=BareJsonCommand)
 def bench_quality(
     data: Annotated[
         Path | None, typer.Option(help="Folder of retrieval test sets.", envvar="TOOLSCOUT_DATA", show_envvar=True)
     ] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="Encoder to search with; without it, TOOLSCOUT_ENCODER or the shipped one.")
+    ] = None,
     split: Annotated[Split, typer.Option(help="Which half of the queries: dev is for tuning, test for reporting.")] = (
         "all"
     ),
-    as_json: Json = False,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Measure other tool searches beside it, those that are installed.")
+    ] = False,
+    json_file: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="[FILE]",
+            help="Write all figures to this file; - or no file is stdout, in place of the report.",
+        ),
+    ] = None,
 ) -> None:
     """Measure how well search finds the right tools on test sets."""
     from gateway.cli.benchmarks import measure_quality
 
-    raise typer.Exit(measure_quality(data, split, as_json=as_json))
+    raise typer.Exit(measure_quality(data, split, encoder=encoder, peers=peers, json_file=json_file))
 
 
 @bench.command("tokens")
