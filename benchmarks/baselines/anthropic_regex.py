@@ -7,9 +7,11 @@ the order of the catalog: a regular expression ranks nothing.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Final
+
+import numpy as np
+import numpy.typing as npt
 
 from benchmarks.baselines.anthropic_search import InlineSearchRun
 from benchmarks.baselines.bm25 import words
@@ -39,6 +41,7 @@ class AnthropicRegex:
     def __init__(self, catalog: BenchCatalog) -> None:
         self._catalog = catalog
         self._texts = [text.lower() for text in whole_texts(catalog)]
+        self._known: dict[str, npt.NDArray[np.bool_]] = {}
 
     def open(self, view: CatalogView, *, k: int, seed: int) -> DeliveryRun:
         return InlineSearchRun(self._catalog, view, SEARCH_TOOL, self._matches, k)
@@ -47,13 +50,19 @@ class AnthropicRegex:
         expression = query if _is_pattern(query) else pattern(query)
         asked = list(dict.fromkeys(expression.replace("|", ".*").split(".*")))
         # What `a.*b|b.*a` and `a|b` match, without the engine's backtracking over long texts.
-        return self._found(asked, all, view, k) or self._found(asked, any, view, k)
+        holding = [self._holding(word)[view.rows] for word in asked if word]
+        if not holding:
+            return []
+        both, either = np.logical_and.reduce(holding), np.logical_or.reduce(holding)
+        rows = view.rows[both if both.any() else either][:k]
+        return [int(row) for row in rows]
 
-    def _found(
-        self, asked: Sequence[str], holds: Callable[[Iterable[bool]], bool], view: CatalogView, k: int
-    ) -> list[int]:
-        inside = (row for row in view.rows.tolist() if asked[0] and holds(word in self._texts[row] for word in asked))
-        return list(islice(inside, k))
+    def _holding(self, word: str) -> npt.NDArray[np.bool_]:
+        """(n,) whether a tool's text holds the word."""
+        found = self._known.get(word)
+        if found is None:
+            found = self._known[word] = np.fromiter((word in text for text in self._texts), dtype=np.bool_)
+        return found
 
 
 def pattern(query: str) -> str:

@@ -48,8 +48,8 @@ class ViewBm25:
             idf = np.log1p((view.size - len(rows) + 0.5) / (len(rows) + 0.5))
             norms = _K1 * (1 - _B + _B * self._lengths[rows] / mean)
             scores[rows] += idf * counts * (_K1 + 1) / (counts + norms)
-        best = np.argsort(-scores, kind="stable")[:k]
-        return [int(row) for row in best if scores[row] > 0]
+        found = np.flatnonzero(scores)
+        return [int(row) for row in found[np.argsort(-scores[found], kind="stable")[:k]]]
 
 
 def words(text: str) -> Sequence[str]:

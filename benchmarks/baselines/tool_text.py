@@ -38,6 +38,12 @@ def nearest_descriptions(
     catalog: BenchCatalog, text: str, view: CatalogView, k: int, *, minimum_cosine: float
 ) -> list[int]:
     """Rows of the view with the nearest descriptions, best first; none below the minimum."""
-    cosines = description_vectors(catalog)[view.rows] @ catalog.embedder.embed_queries([text])[0]
+    cosines = _cosines(catalog, text)[view.rows]
     best = np.argsort(-cosines, kind="stable")[:k]
     return [int(view.rows[place]) for place in best if cosines[place] >= minimum_cosine]
+
+
+@lru_cache(maxsize=64)
+def _cosines(catalog: BenchCatalog, text: str) -> Floats:
+    """(n,) of every description; the same text is asked of catalogs of every size."""
+    return description_vectors(catalog) @ catalog.embedder.embed_queries([text])[0]

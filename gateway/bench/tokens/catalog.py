@@ -60,6 +60,10 @@ class BenchCatalog:
         return [document_of(tool) for tool in self.tools]
 
     @cached_property
+    def keys(self) -> tuple[ToolKey, ...]:
+        return tuple(tool.key for tool in self.tools)
+
+    @cached_property
     def row_of_alias(self) -> dict[str, int]:
         return {spec.name: row for row, spec in enumerate(self.specs)}
 
@@ -102,12 +106,12 @@ class CatalogView:
         """The view as the product has it: an allow-list inside the one index."""
         if self.size == len(self.catalog.tools):
             return SearchScope()
-        return SearchScope(tools=frozenset(self.catalog.tools[row].key for row in self._numbers()))
+        return SearchScope(tools=frozenset(map(self.catalog.keys.__getitem__, self._numbers())))
 
     @cached_property
     def specs(self) -> tuple[ToolSpec, ...]:
         """All tools of the view, in one order that never changes."""
-        return tuple(self.catalog.specs[row] for row in self._numbers())
+        return tuple(map(self.catalog.specs.__getitem__, self._numbers()))
 
     def _numbers(self) -> list[int]:
         return cast("list[int]", self.rows.tolist())

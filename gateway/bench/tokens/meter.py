@@ -101,10 +101,8 @@ class RequestMeter(TokenCounter):
             return ()
         head = Block("tools", self.list_tokens)
         if len(tools) > _LONG_LIST:
-            return (
-                head,
-                Block(("list", len(tools), hash(tuple(map(id, tools)))), self.count_tools(tools) - head.tokens),
-            )
+            # By identity: `_lists` holds on to the list, so no other can take its place.
+            return (head, Block(("list", id(tools)), self.count_tools(tools) - head.tokens))
         return (head, *(Block((tool.name, id(tool)), self.tool_tokens(tool)) for tool in tools))
 
     def _block(self, message: Message) -> Block:
