@@ -43,7 +43,8 @@ def _peers(report: QualityReport) -> list[str]:
         systems = [entry.product if name == "toolscout" else entry.peers.get(name) for entry in report.sets]
         if any(systems):
             cells = [f"{one.means[METRICS[0]]:.1f} ({one.p50_ms:.2f})" if one else "skipped" for one in systems]
-            rows.append([report.peer_versions.get(name, name), *cells])
+            version = report.peer_versions.get(name)
+            rows.append([f"{name} ({version})" if version else name, *cells])
     reasons: dict[str, list[str]] = {}
     for entry in report.sets:
         for name, why in entry.skipped.items():
