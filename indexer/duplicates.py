@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
 from typing import Final, cast
 
 import numpy as np
@@ -49,8 +50,10 @@ def collapse_duplicates(
                 kept, other = row, kept
             if (
                 key_of(kept).namespace != key_of(other).namespace
+                # The cheapest first: definitions must be decoded.
+                and float(np.vecdot(vectors[kept], vectors[other])) >= SAME_MEANING
                 and not _asked_for(key_of(other).namespace, key_of(kept).namespace, asked)
-                and _say_the_same(definition_of(kept), definition_of(other), vectors[kept], vectors[other])
+                and _alike(definition_of(kept), definition_of(other))
             ):
                 group[:] = [kept, other, *group[1:]] if kept == row else [*group, row]
                 break
@@ -60,6 +63,7 @@ def collapse_duplicates(
     return {kept: tuple(others) for kept, *others in groups}
 
 
+@lru_cache(maxsize=16_384)
 def _last_part(name: str) -> str:
     """Of a name in one form for `listOrders`, `list_orders` and `List Orders`; `C#` stays another than `C`."""
     return _JOINT.sub("", unicodedata.normalize("NFKC", _NAME_END.split(name)[-1] or name)).casefold()
@@ -71,9 +75,8 @@ def _asked_for(namespace: str, kept: str, asked: str) -> bool:
     return any(word in asked for word in own - {part.casefold() for part in identifier_parts(kept)})
 
 
-def _say_the_same(one: ToolDefinition, other: ToolDefinition, vector: Floats, other_vector: Floats) -> bool:
-    described = bool(one.description.strip() and other.description.strip())
-    return described and _same_parameters(one, other) and float(np.vecdot(vector, other_vector)) >= SAME_MEANING
+def _alike(one: ToolDefinition, other: ToolDefinition) -> bool:
+    return bool(one.description.strip() and other.description.strip()) and _same_parameters(one, other)
 
 
 def _same_parameters(one: ToolDefinition, other: ToolDefinition) -> bool:
