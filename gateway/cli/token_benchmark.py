@@ -257,6 +257,6 @@ def _write_plot(file: Path, record: Record) -> None:
     if group is None:
         return
     try:
-        file.write_text(headline_plot(group), encoding="utf-8")
+        file.write_text(headline_plot(group, record["break_even"][0]["tools"][0]), encoding="utf-8")
     except ImportError:
         write_error(f"{file} was not written: matplotlib is not installed; run `pip install 'toolscout[bench]'`")

@@ -43,7 +43,7 @@ def _body(record: Record) -> Iterator[str]:
     yield f'<p class="answer">{escape(record["answer"])}</p>'
     group = headline_group(record)
     if group is not None:
-        yield from _plots(group)
+        yield from _plots(group, record["break_even"][0]["tools"][0])
         yield from _break_even(record)
         for one in record["groups"]:
             opened = " open" if one is group else ""
@@ -59,9 +59,9 @@ def _body(record: Record) -> Iterator[str]:
     yield "</ul>"
 
 
-def _plots(group: Record) -> Iterator[str]:
+def _plots(group: Record, break_even: float) -> Iterator[str]:
     try:
-        plots = render_plots(group)
+        plots = render_plots(group, break_even)
     except ImportError:
         yield "<p>No plots: matplotlib is not installed. Run <code>pip install 'toolscout[bench]'</code>.</p>"
         return

@@ -9,7 +9,7 @@ from gateway.bench.tokens.delivery import DeliveryRun, Manner, SearchDialect
 from gateway.chat.messages import Message, ToolCall
 from gateway.chat.prompt import ToolSpec
 from gateway.tools.search_tool import MAX_QUERIES, SEARCH_TOOL_NAME, SEARCH_TOOL_SPEC
-from indexer import ToolIndex, ToolSearchRequest, ToolSearchResponse
+from indexer import ToolIndex, ToolKey, ToolSearchRequest, ToolSearchResponse
 
 CALL_TOOL_NAME: Final = "call_tool"
 _CALL_TOOL: Final = ToolSpec(
@@ -79,21 +79,25 @@ class _CallThroughRun:
         self._view = view
         self._k = k
         self._tools = (SEARCH_TOOL_SPEC, _CALL_TOOL)
+        self._found: set[ToolKey] = set()
 
     def offered(self, messages: Sequence[Message]) -> tuple[ToolSpec, ...]:
         return self._tools
 
     async def answer_search(self, call: ToolCall) -> str:
         asked = cast("Mapping[str, Any]", json.loads(call.arguments))
-        response = await self._search(tuple(asked["queries"]), self._k)
+        response = await self._search(tuple(asked["queries"]), self._k, frozenset(self._found))
+        self._found.update(one.definition.key for one in response.results)
         found = [self._catalog.definition_text(self._row(one.alias)) for one in response.results]
         return f'{{"tools":[{",".join(found)}]}}'
 
     async def rank(self, user: str, query: str, k: int) -> Sequence[int]:
-        return [self._row(one.alias) for one in (await self._search((query,), k)).results]
+        return [self._row(one.alias) for one in (await self._search((query,), k, frozenset())).results]
 
-    async def _search(self, queries: tuple[str, ...], k: int) -> ToolSearchResponse:
-        return await self._index.search(ToolSearchRequest(queries=queries, max_results=k, scope=self._view.scope))
+    async def _search(self, queries: tuple[str, ...], k: int, found: frozenset[ToolKey]) -> ToolSearchResponse:
+        return await self._index.search(
+            ToolSearchRequest(queries=queries, max_results=k, scope=self._view.scope, already_found=found)
+        )
 
     def _row(self, alias: str) -> int:
         return self._catalog.row_of_alias[alias]

@@ -5,11 +5,11 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from gateway.bench.tokens.sweep import ALL_TOOLS, APPEND
+from gateway.bench.tokens.sweep import ALL_TOOLS, APPEND, HASH_ORDER, PASSTHROUGH
 
 Record = Mapping[str, Any]
 
-_WIDTH, _HEIGHT = 7.2, 4.2
+_WIDTH, _HEIGHT = 8.2, 4.2
 _COLOURS: Final = (
     "#444444",
     "#0b6e4f",
@@ -26,8 +26,11 @@ _SALT: Final = "toolscout"
 """Makes the ids inside an SVG the same each time."""
 
 
-def render_plots(group: Record) -> list[tuple[str, str]]:
-    """(title, SVG) of each plot of a group of conversations. Raises: ImportError without matplotlib."""
+def render_plots(group: Record, break_even: float = 0.0) -> list[tuple[str, str]]:
+    """(title, SVG) of each plot of a group of conversations; `break_even`, in tools, is marked where it is above 0.
+
+    Raises: ImportError without matplotlib.
+    """
     matplotlib = _imported("matplotlib")
     matplotlib.use("svg")
     priced = group["rows"][0]["cost"][0]["model"]
@@ -48,13 +51,17 @@ def render_plots(group: Record) -> list[tuple[str, str]]:
         ),
         ("Model requests a turn", "requests", lambda row: [row["requests_per_turn"]] * 3, False),
     )
-    return [(title, _plot(group, label, value, logarithmic=log)) for title, label, value, log in plots]
+    return [
+        (title, _plot(group, label, value, logarithmic=log, break_even=break_even if log else 0.0))
+        for title, label, value, log in plots
+    ]
 
 
-def headline_plot(group: Record) -> str:
+def headline_plot(group: Record, break_even: float = 0.0) -> str:
     """Prompt tokens against the size of the catalog, as SVG. Raises: ImportError without matplotlib."""
     _imported("matplotlib").use("svg")
-    return _plot(group, "prompt tokens of a conversation", lambda row: row["prompt_tokens"], logarithmic=True)
+    label = "prompt tokens of a conversation"
+    return _plot(group, label, lambda row: row["prompt_tokens"], logarithmic=True, break_even=break_even)
 
 
 def _imported(name: str) -> Any:  # noqa: ANN401 - an optional package without types of its own
@@ -65,19 +72,26 @@ def _share(field: str) -> Callable[[Record], Sequence[float]]:
     return lambda row: row[field]
 
 
-def _plot(group: Record, label: str, value: Callable[[Record], Sequence[float]], *, logarithmic: bool) -> str:
+def _plot(
+    group: Record, label: str, value: Callable[[Record], Sequence[float]], *, logarithmic: bool, break_even: float
+) -> str:
     settings = {"svg.hashsalt": _SALT, "svg.fonttype": "none", "font.size": 9}
     with _imported("matplotlib").rc_context(settings):
         figure = _imported("matplotlib.figure").Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
         axes = figure.subplots()
-        names = dict.fromkeys(row["delivery"] for row in group["rows"])
+        # Another order sends the same tokens, and passthrough is either append or all tools: both would hide those.
+        hidden = {PASSTHROUGH} if "price" in label else {PASSTHROUGH, HASH_ORDER}
+        names = dict.fromkeys(row["delivery"] for row in group["rows"] if row["delivery"] not in hidden)
         for colour, name in zip(_COLOURS * 3, names, strict=False):
             rows = [row for row in group["rows"] if row["delivery"] == name]
             sizes = [row["tools"] for row in rows]
             means, lows, highs = zip(*(value(row) for row in rows), strict=True)
             own = name in (ALL_TOOLS, APPEND)
             axes.plot(sizes, means, "o-", color=colour, label=name, linewidth=2.2 if own else 1.0, markersize=3)
-            axes.fill_between(sizes, lows, highs, color=colour, alpha=0.15, linewidth=0)
+            if own:
+                axes.fill_between(sizes, lows, highs, color=colour, alpha=0.15, linewidth=0)
+        if break_even > 0:
+            axes.axvline(break_even, color="#444444", linestyle=":", linewidth=1, label="break-even")
         axes.set_xscale("log")
         if logarithmic:
             axes.set_yscale("log")
@@ -86,7 +100,7 @@ def _plot(group: Record, label: str, value: Callable[[Record], Sequence[float]],
         axes.set_xlabel("tools in the catalog")
         axes.set_ylabel(label)
         axes.grid(visible=True, which="major", alpha=0.3)
-        axes.legend(fontsize=7, ncols=2)
+        figure.legend(fontsize=7, loc="outside right upper")
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
