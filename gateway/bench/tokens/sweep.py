@@ -145,14 +145,16 @@ async def run_passthrough(
     distractors = HardDistractors(catalog)
     outcomes: dict[int, list[Outcome]] = {size: [] for size in sweep.sizes if size <= _PASSTHROUGH_SIZES}
     append = AppendSettings(k=settings.k, passthrough_tokens=budget_tokens)
-    for case in sweep.cases:
+    for number, case in enumerate(sweep.cases):
         stage = Stage(catalog, case.conversation, seed=case.seed, rules=settings.rules)
         needed = [catalog.rows[tool] for tool in case.conversation.tools]
         order = distractors.order(needed, order_seed(case.conversation, case.seed))
         for size, found in outcomes.items():
             view = CatalogView(catalog, order[: max(size, len(needed))])
             play = await play_append(stage, catalog.index, view, append)
-            found.append(_outcome(stage, view, play, play.requests, complete=1.0))
+            searched = view.tool_tokens > budget_tokens
+            complete = sweep.outcomes[APPEND, size][number].complete if searched else 1.0
+            found.append(_outcome(stage, view, play, play.requests, complete=complete))
         catalog.meter.forget_conversation()
     return outcomes
 

@@ -64,7 +64,7 @@ def glance(record: Record, group: Record) -> Iterator[str]:
         others = [row["all_visible_when_needed"][0] for name, row in rows.items() if name not in OWN]
         yield (
             f"| {size:,} | {plain['prompt_tokens'][0]:,.0f}{'' if fits(record, plain) else '*'} | "
-            f"{own['prompt_tokens'][0]:,.0f} | {saved:.1%} ({low:.1%} to {high:.1%}) | "
+            f"{own['prompt_tokens'][0]:,.0f} | {saved:.1%}{'' if keeps(own) else '†'} ({low:.1%} to {high:.1%}) | "
             f"{own['cost'][0]['weighted_saved'][0]:.1%} | {own['all_visible_when_needed'][0]:.0%} | "
             f"{f'{max(others):.0%}' if others else ''} | {own['requests_per_turn']:.2f} |"
         )
