@@ -3,6 +3,7 @@
 Every command imports its work when it runs: `toolscout search` must answer before a web framework has been imported.
 """
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -38,6 +39,8 @@ def main() -> None:
     """Run the command line of this process."""
     # Read once, when numpy is imported: threads of its own cost a single search more than they give it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # The default of 700 new objects makes the imports of one search collect garbage hundreds of times, and find none.
+    gc.set_threshold(100_000, 20, 20)
     run_or_exit(app)
 
 
