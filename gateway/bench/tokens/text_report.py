@@ -89,7 +89,7 @@ def cells(record: Record, row: Record) -> tuple[str, ...]:
         "" if plain else f"{saved:.2%}{'' if keeps(row) else '†'}",
         "" if plain else f"{low:.2%} to {high:.2%}",
         "" if plain else f"{row['cost'][0]['weighted_saved'][0]:.2%}",
-        "" if plain else f"{row['completeness_at_k'][0]:.0%}",
+        "" if plain or row["completeness_at_k"][0] < 0 else f"{row['completeness_at_k'][0]:.0%}",
         f"{row['all_visible_when_needed'][0]:.0%}",
         f"{row['requests_per_turn']:.2f}",
         f"{row['added_seconds_per_turn']:+.2f}",
