@@ -8,6 +8,7 @@ from indexer.definition import ToolDefinition
 from indexer.embedders.base import Embedder, Vectors
 from indexer.embedders.hashing import HashingEmbedder
 from indexer.errors import EmbeddingError, InvalidToolError, StoreUnavailableError
+from indexer.search import SearchScope, ToolSearchRequest
 from indexer.stores.base import StoredTool, ToolStore
 from indexer.stores.memory import MemoryToolStore
 from indexer.validation import judge
@@ -52,6 +53,15 @@ def make_index(
     embedder = embedder or HashingEmbedder(DIMENSIONS)
     writer = make_writer(store or make_store(), embedder=embedder, snapshot_path=snapshot_path)
     return VectorToolIndex(writer, embedder, store_kind="memory")
+
+
+def request(*queries: str, scope: SearchScope | None = None, k: int = 5) -> ToolSearchRequest:
+    return ToolSearchRequest(queries=queries, max_results=k, scope=scope or SearchScope())
+
+
+async def names(index: VectorToolIndex, *queries: str, scope: SearchScope | None = None, k: int = 5) -> list[str]:
+    response = await index.search(request(*queries, scope=scope, k=k))
+    return [reference.definition.name for reference in response.results]
 
 
 class CountingEmbedder:
