@@ -18,10 +18,11 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 TOMBSTONE: Final = np.float32(-4.0)
 """Added to the score of a row nobody may find: cosines lie in [-1, 1], so no live row comes below it."""
+DEAD_SCORE: Final = np.float32(-2.0)
+"""What does not lie above it was taken out by a penalty."""
 
 _GATHER_ROWS: Final = 1024  # one block of a gather stays in L2
 _BLOCK: Final = 512  # scores a block maximum stands for
-_DEAD_SCORE: Final = np.float32(-2.0)  # what falls below was taken out by a penalty
 _INITIAL_ROWS: Final = 256
 
 
@@ -39,6 +40,16 @@ def dot_scores(vectors: Floats, query: Floats) -> Floats:
     slower above; at any size it hands the work to BLAS threads, which wait for each other when the cores are busy.
     """
     return np.vecdot(vectors, query)
+
+
+def rounding_error(terms: int) -> float:
+    """How far a float32 dot product of `terms` terms may lie from the true one, for factors of norms up to 1.
+
+    (terms + 4) u / (1 - (terms + 4) u), u = 2^-24, whatever the order of summation (Higham, Accuracy and Stability of
+    Numerical Algorithms, section 3.1); the 4 are for rows whose norm is 1 but for rounding.
+    """
+    units = (terms + 4) * 2.0**-24
+    return units / (1 - units)
 
 
 def gathered_scores(vectors: Floats, rows: Rows, query: Floats) -> Floats:
@@ -131,7 +142,7 @@ class MatrixSnapshot:
         if penalty is not None:
             scores = scores + (penalty if rows is None else penalty[rows])
         best = block_top_k(scores, k)
-        best = best[scores[best] > _DEAD_SCORE]
+        best = best[scores[best] > DEAD_SCORE]
         return TopK(best if rows is None else rows[best], scores[best])
 
     def _check(self, query: Floats) -> None:
