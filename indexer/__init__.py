@@ -28,6 +28,7 @@ from indexer.errors import (
     StoreUnavailableError,
     UnknownEncoderError,
 )
+from indexer.forwarding import ForwardingToolIndex
 from indexer.index import IndexStats, ToolIndex
 from indexer.lexical import LexicalIndex
 from indexer.lint import LintFinding, lint_tool, lint_tools
@@ -59,6 +60,7 @@ __all__ = [
     "DimensionMismatchError",
     "Embedder",
     "EmbeddingError",
+    "ForwardingToolIndex",
     "IndexStats",
     "IndexerError",
     "IndexerSettings",

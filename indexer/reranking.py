@@ -2,26 +2,19 @@
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Final, Protocol, final
 
 import anyio
+from typing_extensions import override
 
-from indexer.definition import ToolDefinition, ToolKey
-from indexer.index import IndexStats, ToolIndex
+from indexer.definition import ToolKey
+from indexer.forwarding import ForwardingToolIndex
+from indexer.index import ToolIndex
 from indexer.ranking import share_places
-from indexer.search import (
-    RegistrationReport,
-    RejectedTool,
-    Reranking,
-    SearchScope,
-    ToolReference,
-    ToolSearchRequest,
-    ToolSearchResponse,
-)
-from indexer.stores.base import StoredTool
+from indexer.search import Reranking, ToolReference, ToolSearchRequest, ToolSearchResponse
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +39,7 @@ class KeepOrder:
 
 
 @final
-class RerankingToolIndex:
+class RerankingToolIndex(ForwardingToolIndex):
     """A `ToolIndex` whose searches are looked at again; everything else goes to the index within.
 
     Exact names stay first, and tools that the caller has come last. Where the reranker fails or takes longer than
@@ -63,11 +56,12 @@ class RerankingToolIndex:
         timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     ) -> None:
         """`candidates`: how many of all needs together are looked at, at least as many as a request wants."""
-        self._index = index
+        super().__init__(index)
         self._reranker = reranker
         self._candidates = candidates
         self._timeout_seconds = timeout_seconds
 
+    @override
     async def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
         started = perf_counter()
         plenty = replace(request, max_results=max(request.max_results, self._candidates), worth_share=0.0)
@@ -109,40 +103,6 @@ class RerankingToolIndex:
             _log.exception("the reranker failed; the order stays as it was")
             return "failed", ()
         return "done", _places(request, by_need.values(), scores)
-
-    async def register(
-        self,
-        entries: Iterable[ToolDefinition | RejectedTool],
-        *,
-        progress: Callable[[int], None] | None = None,
-    ) -> RegistrationReport:
-        return await self._index.register(entries, progress=progress)
-
-    async def delete(self, keys: Iterable[ToolKey]) -> int:
-        return await self._index.delete(keys)
-
-    async def get(self, key: ToolKey) -> StoredTool | None:
-        return await self._index.get(key)
-
-    async def resolve(self, names: Iterable[str], scope: SearchScope) -> dict[str, ToolDefinition]:
-        return await self._index.resolve(names, scope)
-
-    async def list_tools(
-        self, scope: SearchScope, *, offset: int = 0, limit: int = 100, quarantined: bool = False
-    ) -> Sequence[StoredTool]:
-        return await self._index.list_tools(scope, offset=offset, limit=limit, quarantined=quarantined)
-
-    async def namespaces(self, scope: SearchScope) -> dict[str, int]:
-        return await self._index.namespaces(scope)
-
-    async def pinned(self, scope: SearchScope) -> Sequence[ToolDefinition]:
-        return await self._index.pinned(scope)
-
-    async def stats(self) -> IndexStats:
-        return await self._index.stats()
-
-    async def aclose(self) -> None:
-        await self._index.aclose()
 
 
 def _places(
