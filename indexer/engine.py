@@ -5,7 +5,7 @@ The index, the benchmark and the calibration all rank through `rank_rows`, so th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -121,35 +121,38 @@ def rank_rows(
     encoder reads; None: all. Rows that match neither by word nor by meaning are left out, and those below
     `min_confidence`.
     """
-    visible = _visible(matrix, rows)
+    seen = _seen_rows(matrix, rows)
     if scripts is not None and unread_share(query.text, scripts) > MAX_UNREAD_SHARE:
         vectors = None
     matches = lexical.match(query.text)
-    words = _seen(matches.scores(), visible)
-    cosine = _cosines(matrix, vectors[0], visible) if vectors is not None else None
-    fused = _fuse(words, _trust(matches, words, visible, parameters), cosine, parameters)
+    words = seen.of(matches.scores())
+    cosine = _cosines(matrix, vectors[0], seen) if vectors is not None else None
+    fused = _fuse(words, _trust(matches, words, seen, parameters), cosine, parameters)
     if query.needs:
         share = needs_weight(len(query.needs))
-        parts = _score_needs(query.needs, vectors, matrix, lexical, visible, parameters)
+        parts = _score_needs(query.needs, vectors, matrix, lexical, seen, parameters)
         fused = np.asarray((1 - share) * fused + share * parts, dtype=np.float32)
+    if seen.dead is not None:
+        np.copyto(fused, np.float32(-1), where=seen.dead)
     best = block_top_k(fused, max(k, LEAD_OVER + 1))
-    rival = fused[best[LEAD_OVER]] if len(best) > LEAD_OVER else np.float32(0)
-    best = best[:k]
-    best = best[fused[best] > 0]
-    found = best if visible is None else visible[best]
-    coverage = matches.coverage()[found]
+    scores = fused[best]
+    rival = max(scores[LEAD_OVER], np.float32(0)) if len(best) > LEAD_OVER else np.float32(0)
+    found = scores[:k] > 0
+    best, scores = best[:k][found], scores[:k][found]
+    located = best if seen.rows is None else seen.rows[best]
+    coverage = matches.coverage(located)
     top_cosine = cosine[best] if cosine is not None else None
-    margin = margins(coverage, top_cosine, fused[best] - rival, words[best])
+    margin = margins(coverage, top_cosine, scores - rival, words[best])
     threshold = calibration.threshold(query.text)
     confidence = confidences(margin, threshold)
-    sure = confidence >= min_confidence
+    sure = slice(None) if min_confidence <= 0 else confidence >= min_confidence
     return RankedRows(
-        rows=found[sure],
-        scores=fused[best][sure],
+        rows=located[sure],
+        scores=scores[sure],
         margins=margin[sure],
         confidence=confidence[sure],
         weak=(margin < threshold)[sure],
-        cosine=top_cosine[sure] if top_cosine is not None else np.zeros(int(sure.sum()), dtype=np.float32),
+        cosine=(top_cosine if top_cosine is not None else np.zeros_like(scores))[sure],
         coverage=coverage[sure],
         matches=matches,
     )
@@ -190,34 +193,44 @@ def _fuse(words: Floats, trust: float, cosine: Floats | None, parameters: Rankin
     return fuse(words, cosine, parameters.dense_weight, trust)
 
 
-def _trust(matches: LexicalMatches, words: Floats, visible: Rows | None, parameters: RankingParameters) -> float:
+class _SeenRows(NamedTuple):
+    """What a search may find. `rows`: only these, all live; None: every row that is not `dead` (None: all live)."""
+
+    rows: Rows | None
+    dead: Bools | None = None
+
+    def of(self, values: Floats) -> Floats:
+        """Of (n,) values those of the rows; all of them, the dead ones' too, where there is no list of rows."""
+        return values if self.rows is None else values[self.rows]
+
+
+def _seen_rows(matrix: MatrixSnapshot, rows: Rows | None) -> _SeenRows:
+    if matrix.live == matrix.n_rows:
+        return _SeenRows(rows)
+    dead = matrix.penalty < 0
+    return _SeenRows(None, dead) if rows is None else _SeenRows(rows[~dead[rows]])
+
+
+def _trust(matches: LexicalMatches, words: Floats, seen: _SeenRows, parameters: RankingParameters) -> float:
     """How far words speak for a query, 0 to 1: by what the best row covers of it."""
     if len(words) == 0:
         return 0.0
     best = int(words.argmax())
-    coverage = matches.coverage_of(best if visible is None else int(visible[best]))
+    coverage = matches.coverage_of(best if seen.rows is None else int(seen.rows[best]))
     return min(1.0, coverage / parameters.full_trust_coverage)
 
 
-def _visible(matrix: MatrixSnapshot, rows: Rows | None) -> Rows | None:
-    """The live rows among those asked for; None for every row there is, the common case, which copies nothing."""
-    if matrix.live == matrix.n_rows:
-        return rows
-    live = matrix.penalty == 0
-    return np.flatnonzero(live) if rows is None else rows[live[rows]]
-
-
-def _seen(values: Floats, visible: Rows | None) -> Floats:
-    return values if visible is None else values[visible]
-
-
-def _cosines(matrix: MatrixSnapshot, vector: Floats, visible: Rows | None) -> Floats | None:
-    """Cosines of the visible rows; None for a query of which the encoder knows nothing (a zero vector)."""
+def _cosines(matrix: MatrixSnapshot, vector: Floats, seen: _SeenRows) -> Floats | None:
+    """Cosines of the rows seen; None for a query of which the encoder knows nothing (a zero vector)."""
     if not vector.any():
         return None
-    if visible is not None and len(visible) < _GATHER_SHARE * matrix.n_rows:
-        return matrix.scores(vector, visible)
-    return _seen(matrix.scores(vector), visible)
+    if seen.rows is not None and len(seen.rows) < _GATHER_SHARE * matrix.n_rows:
+        return matrix.scores(vector, seen.rows)
+    cosine = seen.of(matrix.scores(vector))
+    if seen.dead is not None:
+        # Dead rows must not stretch the scale that the others are put on: they stand where some live row does.
+        np.copyto(cosine, cosine[seen.dead.argmin()], where=seen.dead)
+    return cosine
 
 
 def _score_needs(
@@ -225,17 +238,17 @@ def _score_needs(
     vectors: Vectors | None,
     matrix: MatrixSnapshot,
     lexical: LexicalSnapshot,
-    visible: Rows | None,
+    seen: _SeenRows,
     parameters: RankingParameters,
 ) -> Floats:
-    """(m,) the best any need says of each visible row; a need that matches few words says less."""
+    """(m,) the best any need says of each row seen; a need that matches few words says less."""
     matches = [lexical.match(need) for need in needs]
-    words = [_seen(found.scores(), visible) for found in matches]
+    words = [seen.of(found.scores()) for found in matches]
     tops = [float(scores.max(initial=0.0)) for scores in words]
     best_top = max(tops) or 1.0
     best = np.zeros_like(words[0])
     for number, (found, scores, top) in enumerate(zip(matches, words, tops, strict=True), start=1):
-        cosine = _cosines(matrix, vectors[number], visible) if vectors is not None else None
-        fused = _fuse(scores, _trust(found, scores, visible, parameters), cosine, parameters)
+        cosine = _cosines(matrix, vectors[number], seen) if vectors is not None else None
+        fused = _fuse(scores, _trust(found, scores, seen, parameters), cosine, parameters)
         np.maximum(best, fused * np.float32(0.5 + 0.5 * top / best_top), out=best)
     return best

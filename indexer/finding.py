@@ -17,7 +17,6 @@ from indexer.lexical import LexicalMatches
 from indexer.ranking import name_candidates, parse_select, share_places, worth_showing
 from indexer.replica import ReplicaState, ScopeView
 from indexer.search import Degradation, EmptyReason, SearchScope, ToolReference, ToolSearchRequest, ToolSearchResponse
-from indexer.stores.payload import decode_definition
 
 _log = logging.getLogger(__name__)
 
@@ -170,7 +169,7 @@ def _collapse(
 ) -> dict[int, tuple[int, ...]]:
     return collapse_duplicates(
         rows,
-        definition_of=lambda row: decode_definition(state.table.encoded(row)),
+        definition_of=state.table.definition,
         key_of=state.table.key,
         vectors=state.matrix.vectors,
         query=query,
@@ -187,14 +186,11 @@ def _shown_scores(ranked: RankedRows) -> list[float]:
 
 def _words(matches: LexicalMatches, rows: Rows) -> list[list[str]]:
     """For each of the rows the words of the query that stand in it, the rarest first."""
-    wanted = np.zeros(matches.n_rows, dtype=np.bool_)
-    wanted[rows] = True
-    here = np.flatnonzero(wanted[matches.rows] & (matches.gains > 0))
-    here = here[np.argsort(-matches.idf[matches.term[here]], kind="stable")]
-    words: dict[int, dict[str, None]] = {row: {} for row in rows.tolist()}
-    for row, number in zip(matches.rows[here].tolist(), matches.term[here].tolist(), strict=True):
-        words[row][matches.terms[number]] = None
-    return [list(found) for found in words.values()]
+    found = matches.terms_in(rows)
+    words: list[list[str]] = [[] for _ in range(len(rows))]
+    for which in np.argsort(-matches.idf[found.terms], kind="stable").tolist():
+        words[found.places[which]].append(matches.terms[found.terms[which]])
+    return words
 
 
 def _reasons(ranked: RankedRows, place: int, words: Sequence[str]) -> tuple[str, ...]:
@@ -232,10 +228,10 @@ def _respond(
 
 
 def _reference(state: ReplicaState, hit: _Hit, query: str, scope: SearchScope) -> ToolReference:
-    others = [decode_definition(state.table.encoded(row)) for row in hit.duplicates]
+    others = [state.table.definition(row) for row in hit.duplicates]
     namespaces = dict.fromkeys(other.namespace for other in others if scope.admits(other))
     return ToolReference(
-        definition=decode_definition(state.table.encoded(hit.row)),
+        definition=state.table.definition(hit.row),
         alias=state.table.alias(hit.row),
         score=hit.score,
         reasons=hit.reasons,

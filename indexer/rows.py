@@ -15,9 +15,12 @@ from indexer.columns import Column, Label, RowLists, Rows, intersection, union
 from indexer.definition import ToolDefinition, ToolKey
 from indexer.errors import CorruptSnapshotError
 from indexer.search import SearchScope
+from indexer.stores.payload import decode_definition
 
 _HASH_BYTES: Final = 16
 _MAX_SLASHES: Final = 16
+_DECODED: Final = 1024
+"""Definitions kept as objects: what is found often is not read from JSON each time. Some 10 KB each."""
 _ROW_OBJECTS_BYTES: Final = 560
 """Of one row in the lists and dictionaries, with their tuples and integers, its strings apart."""
 
@@ -52,6 +55,7 @@ class RowTable:
         self._stored_definitions: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
         self._stored_offsets: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
         self._encoded_bytes = 0
+        self._decoded: dict[int, ToolDefinition] = {}
         self._groups: dict[tuple[str, str], int] = {}
         """(tenant, namespace) by number."""
         self._group: Column = Column(np.empty(0, dtype=np.int32))
@@ -83,6 +87,15 @@ class RowTable:
             return self._encoded[row - stored]
         start, end = self._stored_offsets[row : row + 2]
         return self._stored_definitions[start:end].tobytes()
+
+    def definition(self, row: int) -> ToolDefinition:
+        """The row's definition. Raises: StoreError if it cannot be read."""
+        definition = self._decoded.get(row)
+        if definition is None:
+            if len(self._decoded) >= _DECODED:
+                self._decoded.clear()
+            definition = self._decoded[row] = decode_definition(self.encoded(row))
+        return definition
 
     # Which rows are meant. `below` is the number of rows at the reader's moment.
 

@@ -23,7 +23,6 @@ from indexer.search import (
     merge_reports,
 )
 from indexer.stores.base import StoredTool
-from indexer.stores.payload import decode_definition
 from indexer.writing import CatalogWriter
 
 _Result = TypeVar("_Result")
@@ -103,7 +102,7 @@ class VectorToolIndex:
             row = state.row_behind(scope.tenant, name)
             if row is None:
                 continue
-            definition = decode_definition(state.table.encoded(row))
+            definition = state.table.definition(row)
             if scope.admits(definition):
                 found[name] = definition
         return found
@@ -130,7 +129,7 @@ class VectorToolIndex:
     async def pinned(self, scope: SearchScope) -> Sequence[ToolDefinition]:
         state = self._writer.state
         rows = [row for row in state.table.pinned_rows(state.n_rows).tolist() if state.alive(row)]
-        definitions = [decode_definition(state.table.encoded(row)) for row in sorted(rows, key=state.table.key)]
+        definitions = [state.table.definition(row) for row in sorted(rows, key=state.table.key)]
         return [definition for definition in definitions if scope.admits(definition)]
 
     async def stats(self) -> IndexStats:

@@ -1,6 +1,8 @@
 """Exact, incremental BM25F over the fields of tools, in numpy."""
 
-from indexer.lexical.index import DEFAULT_BM25F, FIELDS, BM25FParameters, LexicalIndex, LexicalMatches, LexicalSnapshot
+from indexer.lexical.index import LexicalIndex
+from indexer.lexical.matches import LexicalMatches, RowTerms
+from indexer.lexical.snapshot import DEFAULT_BM25F, FIELDS, BM25FParameters, LexicalSnapshot
 from indexer.lexical.tokens import tokenize
 
 __all__ = [
@@ -10,5 +12,6 @@ __all__ = [
     "LexicalIndex",
     "LexicalMatches",
     "LexicalSnapshot",
+    "RowTerms",
     "tokenize",
 ]

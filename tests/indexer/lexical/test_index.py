@@ -139,7 +139,7 @@ def test_coverage_is_the_share_of_idf_mass_and_counts_words_nobody_has() -> None
     np.testing.assert_allclose(index.coverage("refund unicorn"), [known / (known + unknown), 0], rtol=1e-6)
     assert index.coverage("the of").tolist() == [0, 0]
     matches = index.snapshot().match("refund unicorn")
-    assert [matches.coverage_of(row) for row in (0, 1)] == pytest.approx(matches.coverage().tolist())
+    assert [matches.coverage_of(row) for row in (0, 1)] == pytest.approx(matches.coverage(np.array([0, 1])).tolist())
 
 
 def test_an_empty_index_scores_nothing() -> None:

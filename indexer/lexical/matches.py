@@ -1,0 +1,66 @@
+"""Where the words of one query stand, and what they are worth there."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
+
+class RowTerms(NamedTuple):
+    """Which terms stand in which of some rows: (h,) places in the list of rows, (h,) numbers of terms."""
+
+    places: Numbers
+    terms: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalMatches:
+    """The postings of a query's terms, one term after the other; of live rows only.
+
+    `terms`: distinct terms as written in the query. `idf`: (t,) float32. `ends`: (t,) where each term's postings end.
+    `rows`: (p,) int32. `gains`: (p,) float32, what a posting adds to a BM25F score, always above 0.
+    """
+
+    terms: tuple[str, ...]
+    idf: Floats
+    ends: Numbers
+    rows: npt.NDArray[np.int32]
+    gains: Floats
+    n_rows: int
+
+    def scores(self) -> Floats:
+        """(n_rows,) BM25F scores, 0 where no term stands."""
+        return np.bincount(self.rows, weights=self.gains, minlength=self.n_rows).astype(np.float32)
+
+    def terms_in(self, rows: Numbers) -> RowTerms:
+        """Which terms stand in which of (m,) distinct rows."""
+        place = np.full(self.n_rows, -1, dtype=np.int32)
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        places = np.take(place, self.rows, mode="clip")
+        found = np.flatnonzero(places >= 0)
+        return RowTerms(places[found].astype(np.int64), self._terms_at(found))
+
+    def coverage(self, rows: Numbers) -> Floats:
+        """Share of the query's idf mass that stands in each of (m,) distinct rows, 0 to 1."""
+        return self.mass_of(self.terms_in(rows), len(rows))
+
+    def mass_of(self, found: RowTerms, count: int) -> Floats:
+        """As `coverage`, from the terms of `count` rows."""
+        total = float(self.idf.sum())
+        if total <= 0.0:
+            return np.zeros(count, dtype=np.float32)
+        mass = np.bincount(found.places, weights=self.idf[found.terms], minlength=count)
+        return (mass / total).astype(np.float32)
+
+    def coverage_of(self, row: int) -> float:
+        """As `coverage`, of one row."""
+        total = float(self.idf.sum())
+        here = self._terms_at(np.flatnonzero(self.rows == row))
+        return float(self.idf[here].sum()) / total if total > 0.0 else 0.0
+
+    def _terms_at(self, postings: Numbers) -> Numbers:
+        return np.searchsorted(self.ends, postings, side="right")
