@@ -1,12 +1,14 @@
 """What every source yields, and what is the same for all of them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from indexer.definition import DEFAULT_TENANT, ToolDefinition, ToolKey, TrustTier
 from indexer.errors import InvalidToolError, SourceError
 from indexer.search import RejectedTool
+
+Raw = TypeVar("Raw")
 
 Entry: TypeAlias = ToolDefinition | RejectedTool
 Placed: TypeAlias = tuple[str, ToolDefinition | InvalidToolError]
@@ -57,6 +59,17 @@ class Source(Protocol):
         Raises: SourceError when it cannot be read or holds no tools.
         """
         ...
+
+
+def placed(raw: Iterable[tuple[str, Raw]], read: Callable[[Raw, str], ToolDefinition]) -> Iterator[Placed]:
+    """What `read` makes of each raw tool and its place, or why it cannot be taken; a bad one never stops the rest."""
+    for place, tool in raw:
+        try:
+            definition = read(tool, place)
+        except InvalidToolError as error:
+            yield place, error
+        else:
+            yield place, definition
 
 
 def reported(source: str, placed: Iterable[Placed], options: SourceOptions) -> Iterator[Entry]:

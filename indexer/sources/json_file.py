@@ -1,13 +1,14 @@
 """Tools in a file: NDJSON line by line, or one JSON or YAML document."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from indexer.definition import DEFAULT_NAMESPACE
+from indexer.definition import DEFAULT_NAMESPACE, ToolDefinition
 from indexer.errors import InvalidToolError, SourceError
-from indexer.sources.entries import Entry, Placed, SourceOptions, reported
+from indexer.sources.entries import Entry, Placed, SourceOptions, placed, reported
 from indexer.sources.json_text import InvalidJsonError, parse_json
 from indexer.sources.yaml_text import parse_yaml
 from indexer.validation import definition_from_json
@@ -52,32 +53,35 @@ class NdjsonSource:
 
 def ndjson_tools(file: BinaryIO, options: SourceOptions) -> Iterator[Placed]:
     """Tools of an NDJSON stream by line; empty lines are passed over."""
+    return placed(_lines(file), partial(_tool_in, options))
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
+    """Lines with their place; of one that is too long only what shows that it is."""
     number = 0
     while line := file.readline(MAX_LINE_BYTES + 1):
         number += 1
-        place = f"line {number}"
-        if len(line) > MAX_LINE_BYTES:
-            while line and not line.endswith(b"\n"):
-                line = file.readline(MAX_LINE_BYTES)
-            yield place, InvalidToolError("line", f"longer than {MAX_LINE_BYTES // 1024**2} MiB", fix="Shorten it.")
-        elif text := line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").strip():
-            yield place, _tool_in(text, place, options)
+        rest = line if len(line) > MAX_LINE_BYTES else b""
+        while rest and not rest.endswith(b"\n"):
+            rest = file.readline(MAX_LINE_BYTES)
+        if text := line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").strip():
+            yield f"line {number}", text if not rest else line
 
 
-def _tool_in(text: bytes, place: str, options: SourceOptions) -> Any:  # noqa: ANN401 - one half of a Placed
+def _tool_in(options: SourceOptions, line: bytes, place: str) -> ToolDefinition:
+    if len(line) > MAX_LINE_BYTES:
+        raise InvalidToolError("line", f"longer than {MAX_LINE_BYTES // 1024**2} MiB", fix="Shorten it.")
     try:
-        return _tool(parse_json(text), place, options)
+        raw = parse_json(line)
     except InvalidJsonError as error:
-        return InvalidToolError("line", str(error), fix="Write one JSON object a line.")
+        raise InvalidToolError("line", str(error), fix="Write one JSON object a line.") from error
+    return _tool(options, raw, place)
 
 
-def _tool(raw: object, place: str, options: SourceOptions) -> Any:  # noqa: ANN401 - one half of a Placed
-    try:
-        return definition_from_json(
-            raw, place=place, namespace=options.namespace or DEFAULT_NAMESPACE, tenant=options.tenant
-        )
-    except InvalidToolError as error:
-        return error
+def _tool(options: SourceOptions, raw: object, place: str) -> ToolDefinition:
+    return definition_from_json(
+        raw, place=place, namespace=options.namespace or DEFAULT_NAMESPACE, tenant=options.tenant
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +108,11 @@ class DocumentSource:
             return None
 
     def entries(self) -> Iterator[Entry]:
-        return reported(self.name, self._placed(), self.options)
+        return reported(self.name, placed(self._raw(), partial(_tool, self.options)), self.options)
 
-    def _placed(self) -> Iterable[Placed]:
+    def _raw(self) -> Iterator[tuple[str, object]]:
         where, tools = tools_in(self.document, self.name)
-        for i, raw in enumerate(tools):
-            place = f"{where}[{i}]"
-            yield place, _tool(raw, place, self.options)
+        yield from ((f"{where}[{place}]", tool) for place, tool in enumerate(tools))
 
 
 def tools_in(document: object, source: str) -> tuple[str, Sequence[object]]:

@@ -9,9 +9,9 @@ from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from indexer.definition import ToolExecutor
-from indexer.errors import InvalidToolError, SourceError
-from indexer.sources.entries import Entry, Placed, SourceOptions, reported
+from indexer.definition import ToolDefinition, ToolExecutor
+from indexer.errors import SourceError
+from indexer.sources.entries import Entry, SourceOptions, placed, reported
 from indexer.sources.json_text import as_object
 from indexer.sources.mcp_listing import with_usable_lists
 from indexer.validation import definition_from_json
@@ -74,17 +74,12 @@ class McpSource:
 
     def entries(self) -> Iterator[Entry]:
         """Connects, reads every page and disconnects before the first entry is handed out."""
-        return reported(self.name, self._placed(), self.options)
+        return reported(self.name, placed(self._raw(), self._definition), self.options)
 
-    def _placed(self) -> Iterator[Placed]:
-        for i, tool in enumerate(self._listed()):
-            place = f"tools[{i}]"
-            try:
-                yield place, self._definition(tool, place)
-            except InvalidToolError as error:
-                yield place, error
+    def _raw(self) -> Iterator[tuple[str, object]]:
+        yield from ((f"tools[{place}]", tool) for place, tool in enumerate(self._listed()))
 
-    def _definition(self, tool: object, place: str) -> Any:  # noqa: ANN401 - a ToolDefinition
+    def _definition(self, tool: object, place: str) -> ToolDefinition:
         sent = as_object(tool)
         fields = {name: sent[name] for name in _FIELDS if sent.get(name) is not None}
         schema = fields.setdefault("inputSchema", {})

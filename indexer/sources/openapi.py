@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urljoin, urlsplit
 
-from indexer.definition import ToolExecutor
+from indexer.definition import ToolDefinition, ToolExecutor
 from indexer.errors import InvalidToolError, SourceError
-from indexer.sources.entries import Entry, Placed, SourceOptions, hints_of_method, reported
+from indexer.sources.entries import Entry, Placed, SourceOptions, hints_of_method, placed, reported
 from indexer.sources.json_file import parse_document, read_document
 from indexer.sources.json_text import as_list, as_object
 from indexer.sources.openapi_arguments import JSON_TYPES, Arguments, content_of
@@ -85,14 +85,18 @@ class OpenApiSource:
 
     def _placed(self) -> Iterator[Placed]:
         api = Api(self.document, self.name, self.options.namespace)
-        for path, method, item, operation in _operations(self.document):
-            place = f"{method.upper()} {path}"
-            try:
-                yield place, api.definition(path, method, item, operation, tenant=self.options.tenant)
-            except InvalidToolError as error:
-                yield place, error
-            except RecursionError:
-                yield place, InvalidToolError("$ref", "its schemas are chained too deeply", fix="Flatten them.")
+        raw = (
+            (f"{method.upper()} {path}", (path, method, *rest)) for path, method, *rest in _operations(self.document)
+        )
+        return placed(raw, lambda operation, _: self._read(api, *operation))
+
+    def _read(
+        self, api: "Api", path: str, method: str, item: Mapping[str, Any], operation: Mapping[str, Any]
+    ) -> ToolDefinition:
+        try:
+            return api.definition(path, method, item, operation, tenant=self.options.tenant)
+        except RecursionError:
+            raise InvalidToolError("$ref", "its schemas are chained too deeply", fix="Flatten them.") from None
 
 
 def is_openapi(document: Mapping[str, Any]) -> bool:
@@ -126,7 +130,7 @@ class Api:
 
     def definition(
         self, path: str, method: str, item: Mapping[str, Any], operation: Mapping[str, Any], *, tenant: str
-    ) -> Any:  # noqa: ANN401 - a ToolDefinition
+    ) -> ToolDefinition:
         """Raises: InvalidToolError."""
         arguments = Arguments(self._requests)
         for parameter in self._parameters(item, operation):

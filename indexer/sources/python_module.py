@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from indexer.definition import DEFAULT_NAMESPACE, ToolDefinition, ToolExecutor
-from indexer.errors import InvalidToolError, SourceError
-from indexer.sources.entries import Entry, Placed, SourceOptions, reported
+from indexer.errors import SourceError
+from indexer.sources.entries import Entry, SourceOptions, placed, reported
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,12 @@ class PythonSource:
             return None
 
     def entries(self) -> Iterator[Entry]:
-        return reported(self.name, self._placed(), self.options)
+        return reported(self.name, placed(self._raw(), self._definition), self.options)
 
-    def _placed(self) -> Iterator[Placed]:
-        for name, function in self.functions.items():
-            try:
-                yield name, self._definition(name, function)
-            except InvalidToolError as error:
-                yield name, error
+    def _raw(self) -> Iterator[tuple[str, Callable[..., Any]]]:
+        yield from self.functions.items()
 
-    def _definition(self, name: str, function: Callable[..., Any]) -> ToolDefinition:
+    def _definition(self, function: Callable[..., Any], name: str) -> ToolDefinition:
         # Schemas need pydantic, which other sources do not.
         from indexer.sources.python_schema import schema_of_function
 
