@@ -67,7 +67,7 @@ class MessageChatMemoryAdvisor:
         passage = await self._begin(request)
         try:
             response = await chain.next_call(passage.request)
-        except BaseException:
+        except BaseException:  # a cancelled turn is remembered as failed too
             await self._failed(passage)
             raise
         await self._answered(passage, response)

@@ -31,7 +31,7 @@ class ChatSpanAdvisor:
             response = await chain.next_call(request)
             _told(span, response.response)
             return response
-        except BaseException as error:
+        except BaseException as error:  # a cancelled call's span says so too
             _failed(span, error)
             raise
         finally:
@@ -46,7 +46,7 @@ class ChatSpanAdvisor:
                 if isinstance(event, RunFinished):
                     _told(span, event.response.response)
                 yield event
-        except BaseException as error:
+        except BaseException as error:  # a cancelled call's span says so too
             _failed(span, error)
             raise
         finally:

@@ -164,7 +164,7 @@ class ToolCallingAdvisor:
                     response = run.outcome(event.response)
                 else:
                     yield event
-        except Exception as error:
+        except Exception as error:  # of any kind: only noted here that tools ran, then raised on
             if any(one.response is not None and self.is_work(one.call) for one in run.guard.executions):
                 error.add_note(AFTER_TOOLS)
             raise

@@ -97,7 +97,7 @@ class _ChatRequest:
         pump = EventPump(self._services.client.stream(self._chat))
         try:
             beginning = await unless_disconnected(self._request, self._beginning(pump))
-        except BaseException:
+        except BaseException:  # whatever ends it, and be it a cancellation: the pump's task must end too
             await pump.aclose()
             raise
         return EventStreamResponse(self._frames(pump, beginning))

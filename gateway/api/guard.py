@@ -71,7 +71,7 @@ class RequestGuard:
             return
         try:
             await self._app(scope, receive, send_with_id)
-        except Exception as error:
+        except Exception as error:  # the last handler before the server: every failure gets an answer and a log line
             if started:
                 raise
             problem = problem_of(error)

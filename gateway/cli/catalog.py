@@ -127,7 +127,7 @@ class LocalCatalog:
         self._runner = Runner()
         try:
             self._index: ToolIndex = self.run(open_index(settings))
-        except BaseException:
+        except BaseException:  # an interrupt too: the loop must be closed
             self._runner.close()
             raise
 

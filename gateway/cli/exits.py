@@ -29,7 +29,7 @@ def run_or_exit(command: Callable[[], None]) -> None:
     """Run a command; an error raised on purpose ends it with one line on stderr, another with a traceback."""
     try:
         command()
-    except Exception as error:
+    except Exception as error:  # sorted by kind below; one that was not raised on purpose is raised on
         code = _code_of(error)
         if code is None:
             raise

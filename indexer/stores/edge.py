@@ -128,8 +128,7 @@ class EdgeToolStore:
         """Run a call of the engine. Raises: StoreLockedError, StoreError."""
         try:
             return call()
-        except Exception as error:
-            # The engine raises plain `Exception` for everything: its errors are told apart by their text, here only.
+        except Exception as error:  # all that the engine raises: its errors are told apart by their text, here only
             text = str(error)
             if "WouldBlock" in text:
                 raise StoreLockedError(
