@@ -1,5 +1,6 @@
 """Sockets to listen on."""
 
+import asyncio
 import socket
 from contextlib import closing
 
@@ -30,3 +31,18 @@ def test_a_port_in_use_says_what_to_set() -> None:
 def test_an_address_of_another_machine_says_what_to_set() -> None:
     with pytest.raises(ConfigurationError, match="TOOLSCOUT_HOST"):
         bound_socket("192.0.2.1", 0)
+
+
+async def test_answers_in_several_writes_do_not_wait_for_acknowledgements() -> None:
+    accepted = asyncio.get_running_loop().create_future()
+
+    def remember(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = writer.get_extra_info("socket")
+        accepted.set_result(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    with closing(bound_socket("127.0.0.1", 0)) as listener:
+        async with await asyncio.start_server(remember, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            assert await accepted
+            writer.close()
