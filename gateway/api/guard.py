@@ -1,7 +1,7 @@
 """What every request passes before any route sees it: whose it is, where it comes from, and what it is called."""
 
 import hmac
-import uuid
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 REQUEST_ID_HEADER: Final = "x-toolscout-request-id"
 
+# Told apart, not kept secret: asking the system for each one would take as long as a small search.
+_request_ids: Final = random.Random()
 _OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/docs", "/openapi.json"})
 """Answered without a key: they hold nothing of the catalog."""
 
@@ -52,7 +54,7 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = uuid.uuid4().hex
+        request_id = f"{_request_ids.getrandbits(128):032x}"
         scope["toolscout.request_id"] = request_id
 
         started = False

@@ -4,12 +4,19 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn, cast
 
+import orjson
+
 MAX_JSON_DEPTH: Final = 256
 """Nested objects and arrays: what is read here is walked and written again, and neither can be without end."""
 
 
 def encode_json(value: object) -> bytes:
     """Compact UTF-8 JSON; lone surrogates, which UTF-8 cannot hold, stay escaped as they were written."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME)
+    except TypeError:
+        # orjson takes neither integers past 64 bits nor lone surrogates; both occur in schemas people publish.
+        pass
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
         return text.encode()
