@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         StreamAdvisor,
     )
     from gateway.advisors.chat_model import ChatModelCallAdvisor
+    from gateway.advisors.conversation_notes import ConversationNotebook, ConversationNotes
     from gateway.advisors.first_offer import FirstOffer
     from gateway.advisors.logger import SimpleLoggerAdvisor
     from gateway.advisors.loop_limits import EligibilityChecker, LoopLimits
@@ -118,6 +119,10 @@ _MODULES = {
         "StreamAdvisor",
     ),
     "gateway.advisors.chat_model": ("ChatModelCallAdvisor",),
+    "gateway.advisors.conversation_notes": (
+        "ConversationNotebook",
+        "ConversationNotes",
+    ),
     "gateway.advisors.first_offer": ("FirstOffer",),
     "gateway.advisors.logger": ("SimpleLoggerAdvisor",),
     "gateway.advisors.loop_limits": (
@@ -283,6 +288,8 @@ __all__ = [
     "CompletionKeys",
     "ConfigurationError",
     "Content",
+    "ConversationNotebook",
+    "ConversationNotes",
     "CountingSink",
     "CsvResultConverter",
     "DelegatingToolCallbackResolver",

@@ -1,9 +1,10 @@
 """What a run over a catalog shows before the model has searched."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from gateway.advisors.conversation_notes import digest_of
 from gateway.advisors.search_run import ToolSearchRun, catalog_name, names_in
 from gateway.chat.memory import Turn
 from gateway.chat.messages import Message, UserMessage, text_of
@@ -31,8 +32,13 @@ class FirstOffer:
     preload_max: int = 3
     """Tools shown at once for one message of the user."""
     described_namespaces: int = 0
-    """The search tool names the caller's namespaces if there are no more than this: part of the cached prefix, so
-    only for catalogs whose namespaces seldom change."""
+    """The search tool names the caller's namespaces if there are no more than this, the same in every turn of a
+    conversation."""
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether it shows what a conversation's messages do not tell."""
+        return bool(self.described_namespaces) or self.preload_min_score is not None
 
 
 async def small_catalog(run: ToolSearchRun, index: ToolIndex, offer: FirstOffer) -> bool:
@@ -54,11 +60,15 @@ async def small_catalog(run: ToolSearchRun, index: ToolIndex, offer: FirstOffer)
 
 
 async def namespaces_to_name(run: ToolSearchRun, index: ToolIndex, offer: FirstOffer) -> tuple[str, ...]:
-    """The namespaces that the search tool names, in order; none if there are too many."""
+    """The namespaces that the search tool names, in order, as this conversation was told them; none if too many."""
     if not offer.described_namespaces:
         return ()
-    names = sorted(await index.namespaces(run.scope))
-    return tuple(names) if len(names) <= offer.described_namespaces else ()
+    names = run.notes.namespaces
+    if names is None:
+        held = sorted(await index.namespaces(run.scope))
+        names = tuple(held) if len(held) <= offer.described_namespaces else ()
+        run.notes = replace(run.notes, namespaces=names)
+    return names
 
 
 async def rediscover(
@@ -76,6 +86,7 @@ async def rediscover(
     """
     names = [*forced, *(name for turn in earlier for name in (*turn.tools, *names_in(turn.messages)))]
     names += names_in(run.messages)
+    names += [name for noted in run.notes.preloaded.values() for name in noted]
     own = {spec.name for spec in run.client_tools}
     wanted = {name: catalog_name(name) for name in names if name not in own and name not in run.callbacks}
     known = await index.resolve(wanted.values(), run.scope) if wanted else {}
@@ -90,26 +101,36 @@ async def rediscover(
     for turn in earlier:
         show(turn.tools)
         show(names_in(turn.messages))
+    preloaded: dict[str, tuple[str, ...]] = {}
     for message in run.messages:
         show(names_in([message]))
         if offer.preload_min_score is not None and isinstance(message, UserMessage):
-            await _preload(run, search_tool, offer, message, is_new=message is _last_user_message(run.messages))
+            said = digest_of(text_of(message.content))
+            noted = run.notes.preloaded.get(said)
+            if noted is None:
+                is_new = message is _last_user_message(run.messages)
+                noted = await _preload(run, search_tool, offer, message, is_new=is_new)
+            show(noted)
+            preloaded[said] = noted
+    run.notes = replace(run.notes, preloaded=preloaded)
 
 
 async def _preload(
     run: ToolSearchRun, search_tool: ToolSearchTool, offer: FirstOffer, message: UserMessage, *, is_new: bool
-) -> None:
-    """Show what matches a message well. Earlier messages are asked for again: nothing is kept between requests."""
+) -> tuple[str, ...]:
+    """Show what matches a message well; the names."""
     text = text_of(message.content).strip()
     if not text or not run.room():
-        return
+        return ()
     query = SearchQuery(queries=(text,), max_results=offer.preload_max)
     response = await search_tool.search(query, run.scope)
     confident = [one for one in response.results if one.score >= (offer.preload_min_score or 0)]
+    shown: list[str] = []
     for reference in confident:
         name = run.visible_name(reference.alias)
         if name is not None:
             run.discover(name, reference.definition)
+            shown.append(name)
     if is_new and confident:
         run.preloaded = SearchRecord(
             round=0,
@@ -119,6 +140,7 @@ async def _preload(
             stale=response.stale,
             took_ms=response.took_ms,
         )
+    return tuple(shown)
 
 
 def _last_user_message(messages: Sequence[Message]) -> Message | None:

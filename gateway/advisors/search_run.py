@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from gateway.advisors.conversation_notes import ConversationNotes
 from gateway.advisors.loop_run import ToolLoopRun
 from gateway.chat.messages import AssistantMessage, Message, ToolResponseMessage, text_of
 from gateway.chat.prompt import ToolSpec
@@ -56,6 +57,8 @@ class ToolSearchRun(ToolLoopRun):
     max_discovered: int
     discovered: dict[str, ToolKey] = field(default_factory=dict[str, ToolKey])
     """By the name that the model sees, in order of discovery; pinned tools too."""
+    notes: ConversationNotes = field(default_factory=ConversationNotes)
+    """What the conversation was shown before."""
     preloaded: SearchRecord | None = None
     """The search that the gateway made by itself for what the user said."""
     _searches: list[_Search] = field(default_factory=list[_Search])

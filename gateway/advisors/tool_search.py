@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from typing_extensions import override
 
 from gateway.advisors.chain import HIGHEST_PRECEDENCE
+from gateway.advisors.conversation_notes import ConversationNotebook, key_now, keys_later
 from gateway.advisors.first_offer import FirstOffer, namespaces_to_name, rediscover, small_catalog
 from gateway.advisors.loop_limits import DEFAULT_MAX_ROUNDS, LoopLimits
 from gateway.advisors.loop_run import DISCOVERED, EARLIER_TURNS, ToolLoopRun
@@ -34,7 +35,8 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
     """Shows the caller's tools, pinned tools, the search tool, then found tools in order of discovery.
 
     The list only ever grows at its end, so that the part of a prompt which providers cache stays a prefix of the next.
-    What earlier turns have found is read back from the messages; nothing is kept between requests.
+    What earlier turns have found is read back from the messages. Only what those do not tell, and only where
+    `first_offer` shows it, is noted between requests: in a bounded notebook, so that all turns begin alike.
     """
 
     name = "ToolSearchToolCallingAdvisor"
@@ -47,6 +49,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         max_results: int = 5,
         max_discovered: int = DEFAULT_MAX_DISCOVERED,
         first_offer: FirstOffer | None = None,
+        notebook: ConversationNotebook | None = None,
         manager: ToolCallingManager | None = None,
         callbacks: Iterable[ToolCallback] = (),
         resolver: ToolCallbackResolver | None = None,
@@ -75,6 +78,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         self._search_tool = ToolSearchTool(index, max_results=max_results)
         self._max_discovered = max_discovered
         self._first_offer = first_offer or FirstOffer()
+        self._notebook = notebook or ConversationNotebook()
 
     @override
     async def initialize_loop(self, request: ChatClientRequest) -> ToolLoopRun:
@@ -96,6 +100,8 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         offer = self._first_offer
         if await small_catalog(run, self._index, offer):
             return run
+        key = key_now(run) if offer.is_noted else None
+        run.notes = (self._notebook.find(key) if key else None) or run.notes
         spec = search_tool_spec(await namespaces_to_name(run, self._index, offer))
         run.offer([BoundSearchTool(run, self._search_tool, spec)])
         await rediscover(
@@ -106,6 +112,8 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             forced=_forced(run.tool_choice),
             earlier=request.context.get(EARLIER_TURNS, ()),
         )
+        if key:
+            self._notebook.keep([key], run.notes)
         return run
 
     @override
@@ -120,6 +128,8 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         if response is None:
             return None
         searching = _searching(run)
+        if self._first_offer.is_noted and key_now(run) is None:
+            self._notebook.keep(keys_later(run, response.response.message), searching.notes)
         told = {SEARCHES: searching.searches, DISCOVERED: tuple(searching.discovered)}
         return replace(response, context={**response.context, **told})
 
