@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
-import anyio.to_thread
-
 from gateway.chat.message_records import message_from_record, message_to_record
 from gateway.chat.messages import AssistantMessage, Message, ToolResponseMessage, UserMessage
+from gateway.threads import run_in_thread
 
 _Result = TypeVar("_Result")
 
@@ -95,7 +94,7 @@ class SQLiteChatMemory:
 
     async def _run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         async with self._lock:
-            return await anyio.to_thread.run_sync(self._with_connection, work)
+            return await run_in_thread(partial(self._with_connection, work), name=f"the chat memory {self._path}")
 
     def _with_connection(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         with closing(sqlite3.connect(self._path, timeout=10)) as connection, connection:

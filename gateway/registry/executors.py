@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
 
-import anyio.to_thread
-
 from gateway.chat.messages import Content
 from gateway.chat.prompt import ToolSpec
 from gateway.errors import ToolExecutionError
 from gateway.registry.simulator import simulate
+from gateway.threads import run_in_thread
 from gateway.tools.callback import ToolCallback, ToolMetadata
 from gateway.tools.context import ToolContext
 from indexer import ToolDefinition
@@ -48,7 +47,7 @@ class PythonToolCallback:
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> Content:
         """As the function itself. Raises: ToolArgumentsError, ToolExecutionError, and whatever the function raises."""
         # Loaded by the first call, not with the catalog: one module that is gone must not break other tools.
-        callback = await anyio.to_thread.run_sync(self._load)
+        callback = await run_in_thread(self._load, name=f"loading the tool {self.spec.name}")
         return await callback.call(arguments, context)
 
     def _load(self) -> ToolCallback:

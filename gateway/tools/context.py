@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.threads import Cancellation
 from indexer import DEFAULT_TENANT
 
 
@@ -15,3 +16,5 @@ class ToolContext:
     principal: str = ""
     conversation_id: str = ""
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    cancellation: Cancellation = field(default_factory=Cancellation, compare=False, repr=False)
+    """For a function in a worker thread: whether its call was cancelled, or has taken too long."""

@@ -3,13 +3,13 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints, overload
-
-import anyio.to_thread
 
 from gateway.chat.messages import Content
 from gateway.chat.prompt import ToolSpec
 from gateway.errors import ToolArgumentsError, ToolExecutionError
+from gateway.threads import Cancellation, run_in_thread
 from gateway.tools.callback import CompletionKeys, ToolMetadata
 from gateway.tools.context import ToolContext
 from gateway.tools.converter import JsonResultConverter, ToolCallResultConverter
@@ -23,8 +23,9 @@ _MAX_SHOWN_VALUE: Final = 80
 class FunctionToolCallback:
     """A function the model can call; still callable from Python as it was written.
 
-    Synchronous functions run in a worker thread. A parameter hinted as ToolContext receives the run's context and is
-    not part of what the model sees.
+    Synchronous functions run in a worker thread, which cannot be stopped: a run that is cancelled waits for it as long
+    as the tool may take, and a function that takes long should look at `ToolContext.cancellation`. A parameter hinted
+    as ToolContext receives the run's context and is not part of what the model sees.
     """
 
     def __init__(
@@ -79,16 +80,17 @@ class FunctionToolCallback:
             bound = self._bind(arguments)
         except ValidationError as error:
             raise ToolArgumentsError(_what_is_wrong(self._spec.name, error)) from error
+        context = replace(context, cancellation=Cancellation())  # of this call only: others of the run may go on
         bound.update(dict.fromkeys(self._context_parameters, context))
-        return self._converter.convert(await self._run(bound), returns_nothing=self._returns_nothing)
+        result = await self._run(bound, context.cancellation)
+        return self._converter.convert(result, returns_nothing=self._returns_nothing)
 
-    async def _run(self, arguments: dict[str, Any]) -> object:
+    async def _run(self, arguments: dict[str, Any], cancellation: Cancellation) -> object:
         try:
             if inspect.iscoroutinefunction(inspect.unwrap(self._function)):
                 return await self._function(**arguments)
-            # A thread cannot be stopped: a cancelled run lets go of it instead of waiting.
             call = functools.partial(self._function, **arguments)
-            result = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+            result = await run_in_thread(call, name=f"the tool {self._spec.name}", cancellation=cancellation)
             return await result if inspect.isawaitable(result) else result
         except SystemExit as error:  # code written as a script leaves so; it would end the whole process
             raise ToolExecutionError(f"{self._spec.name} tried to exit the program (code {error.code})") from error

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -15,13 +16,15 @@ from gateway.advisors.metrics import CountingSink, ToolLoopMetricsAdvisor
 from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
 from gateway.chat.exchange import TextDelta
 from gateway.chat.memory import InMemoryChatMemory
+from gateway.chat.messages import ToolCall
 from gateway.client import ChatClient
 from gateway.models.openai_compatible import OpenAICompatibleChatModel
 from gateway.models.planner import Planner
-from gateway.models.scripted import ScriptedChatModel
+from gateway.models.scripted import ScriptedChatModel, wish
 from gateway.tools.client_tool import ClientToolFactory, definitions_of
 from gateway.tools.context import ToolContext
 from gateway.tools.function import tool
+from gateway.tools.manager import ToolCallingManager
 from tests.gateway.catalog import catalog
 
 KIM = ToolContext(conversation_id="c")
@@ -120,6 +123,56 @@ async def test_cancelling_at_any_step_leaves_no_task_no_tool_and_no_connection(s
                 steps += 1
         assert task.result() == "done"
         assert steps >= 10
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["call", "stream"])
+async def test_cancelling_while_a_function_runs_in_its_thread_leaves_no_thread_that_runs_it(streamed: bool) -> None:
+    begun, finished = threading.Event(), threading.Event()
+
+    @tool
+    def work(context: ToolContext) -> str:
+        begun.set()
+        assert context.cancellation.wait(30)
+        finished.set()
+        return "too late"
+
+    model = ScriptedChatModel([wish("work"), wish("work")], "never said")
+    client = ChatClient(model, tools=[work])
+
+    async def run() -> None:
+        if not streamed:
+            await client.call("go")
+            return
+        async for _ in client.stream("go"):
+            pass
+
+    others = asyncio.all_tasks()
+    task = asyncio.create_task(run())
+    with anyio.fail_after(30):
+        assert await asyncio.to_thread(begun.wait, 10)
+        task.cancel()
+        await asyncio.wait({task})
+    assert task.cancelled()
+    assert finished.is_set()
+    assert asyncio.all_tasks() == others
+    assert len(model.prompts) == 1
+
+
+async def test_a_function_past_its_timeout_is_told_and_the_model_hears_of_it() -> None:
+    told = threading.Event()
+
+    @tool
+    def slow(context: ToolContext) -> str:
+        if context.cancellation.wait(30):
+            told.set()
+        return "too late"
+
+    manager = ToolCallingManager(tool_timeout_seconds=0.01)
+    call = ToolCall(id="c", name="slow", arguments="{}")
+    (response,) = (await manager.execute([call], [slow])).responses
+    assert response.is_error
+    assert "did not finish within 0.01 seconds" in str(response.content)
+    assert told.is_set()
 
 
 @tool
