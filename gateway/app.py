@@ -102,12 +102,14 @@ def _fits(schema: Mapping[str, Any], value: object) -> bool:
 
 
 def _make_client(services: Services) -> "ChatClient":
+    from gateway.advisors.first_offer import FirstOffer
+    from gateway.advisors.loop_limits import LoopLimits
     from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
     from gateway.client import ChatClient
     from gateway.tools.manager import ToolCallingManager
     from gateway.tools.telemetry import ToolSpans
 
-    loop = services.settings.loop
+    loop, offer = services.settings.loop, services.settings.first_offer
     manager = ToolCallingManager(
         max_concurrent_calls=loop.max_concurrent_calls,
         tool_timeout_seconds=loop.tool_timeout_seconds,
@@ -117,8 +119,15 @@ def _make_client(services: Services) -> "ChatClient":
         services.index,
         services.registry,
         max_results=loop.max_results,
+        first_offer=FirstOffer(
+            passthrough_tokens=offer.passthrough_tokens,
+            count_tools=lambda specs: services.counter.count_tools(specs),
+            preload_min_score=offer.preload_min_score,
+            preload_max=offer.preload_max,
+            described_namespaces=offer.described_namespaces,
+        ),
         manager=manager,
-        max_rounds=loop.max_rounds,
+        limits=LoopLimits(max_rounds=loop.max_rounds, max_calls=loop.max_calls),
         safety=services.settings.safety,
     )
     return ChatClient(services.model, advisors=[advisor, *_observers(services)])

@@ -8,7 +8,6 @@ GatewayError
 │   ├── ToolArgumentsError        the arguments do not fit the schema
 │   └── ToolExecutionError        the tool ran and failed
 ├── LoopSafetyError
-│   ├── ToolCallLimitExceededError
 │   └── AgentLoopDetectedError    ends the run as a marked success, carrying what was collected
 ├── ModelError                    the model's endpoint failed; reaches the caller
 │   ├── ModelUnavailableError     cannot be reached, or timed out
@@ -66,10 +65,6 @@ class ToolExecutionError(ToolError):
 
 class LoopSafetyError(GatewayError):
     """The loop is stopped for safety."""
-
-
-class ToolCallLimitExceededError(LoopSafetyError):
-    """A run asked for more tool calls than it may have."""
 
 
 class AgentLoopDetectedError(LoopSafetyError):

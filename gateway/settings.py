@@ -18,6 +18,22 @@ class ToolLoopSettings:
     tool_timeout_seconds: float = 30.0
     max_concurrent_calls: int = 8
     """Calls of one round that run at the same time."""
+    max_calls: int = 200
+    """Tool calls of one run, however many rounds they take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstOfferSettings:
+    """What a model is shown before it has searched; all of it is off unless it is asked for."""
+
+    passthrough_tokens: int = 0
+    """A catalog whose tools take no more prompt tokens than this is shown whole, without a search tool."""
+    preload_min_score: float | None = None
+    """Tools that match what the user says at least so well, 0 to 1, are shown at once."""
+    preload_max: int = 3
+    """Tools shown at once for one message of the user."""
+    described_namespaces: int = 0
+    """The search tool names the caller's namespaces if there are no more than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +67,7 @@ class GatewaySettings:
     keep_alive_seconds: float = 10.0
     """How long a stream may have nothing to say before a comment keeps its connection open."""
     loop: ToolLoopSettings = field(default_factory=ToolLoopSettings)
+    first_offer: FirstOfferSettings = field(default_factory=FirstOfferSettings)
     safety: LoopSafetySettings = field(default_factory=LoopSafetySettings)
     trace: bool = False
     """TOOLSCOUT_TRACE: write every tool call, result and thought to standard error, for a developer to read."""
@@ -74,6 +91,13 @@ class GatewaySettings:
                 max_rounds=_whole_number(env, "TOOLSCOUT_MAX_ROUNDS", 10, low=1, high=100),
                 max_results=_whole_number(env, "TOOLSCOUT_MAX_RESULTS", 5, low=1, high=20),
                 tool_timeout_seconds=float(_whole_number(env, "TOOLSCOUT_TOOL_TIMEOUT", 30, low=1, high=3600)),
+                max_calls=_whole_number(env, "TOOLSCOUT_MAX_CALLS", 200, low=1, high=100_000),
+            ),
+            first_offer=FirstOfferSettings(
+                passthrough_tokens=_whole_number(env, "TOOLSCOUT_PASSTHROUGH_TOKENS", 0, low=0, high=1_000_000),
+                preload_min_score=_share(env, "TOOLSCOUT_PRELOAD_SCORE"),
+                preload_max=_whole_number(env, "TOOLSCOUT_PRELOAD_MAX", 3, low=1, high=20),
+                described_namespaces=_whole_number(env, "TOOLSCOUT_DESCRIBED_NAMESPACES", 0, low=0, high=1000),
             ),
             safety=LoopSafetySettings(
                 max_blocks=_whole_number(env, "TOOLSCOUT_MAX_BLOCKS", 3, low=0, high=100),
@@ -81,6 +105,19 @@ class GatewaySettings:
             ),
             trace=bool(_whole_number(env, "TOOLSCOUT_TRACE", 0, low=0, high=1)),
         )
+
+
+def _share(env: Mapping[str, str], name: str) -> float | None:
+    text = env.get(name)
+    if not text:
+        return None
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:  # which what is not a number is not, either
+        raise ConfigurationError(f"{name}={text!r} is no share; set it to a number from 0 to 1, or unset it")
+    return share
 
 
 def _whole_number(env: Mapping[str, str], name: str, default: int, *, low: int, high: int) -> int:

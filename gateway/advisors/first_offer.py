@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, TypeAlias
 
 from gateway.advisors.conversation_notes import digest_of
@@ -9,12 +10,14 @@ from gateway.advisors.search_run import ToolSearchRun, catalog_name, names_in
 from gateway.chat.memory import Turn
 from gateway.chat.messages import Message, UserMessage, text_of
 from gateway.chat.prompt import ToolSpec
+from gateway.threads import run_in_thread
 from gateway.tools.search_tool import SearchQuery, SearchRecord, ToolSearchTool
-from indexer import ToolIndex, model_alias
+from indexer import StoredTool, ToolIndex, model_alias
 
 ToolCounter: TypeAlias = Callable[[Sequence[ToolSpec]], int]
 """Counts the tokens that tools take in a prompt."""
 
+_MAX_COUNTED: Final = 256
 _MAX_PASSTHROUGH_TOOLS: Final = 128
 """OpenAI refuses longer lists ("Invalid 'tools': array too long"), and nobody else wants them."""
 
@@ -41,21 +44,38 @@ class FirstOffer:
         return bool(self.described_namespaces) or self.preload_min_score is not None
 
 
-async def small_catalog(run: ToolSearchRun, index: ToolIndex, offer: FirstOffer) -> bool:
+class CountedCatalogs:
+    """The token counts of small catalogs, by what they hold: counting one again for every request takes too long."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[tuple[tuple[str, str], ...], int] = {}
+
+    async def tokens(self, held: Sequence[tuple[str, StoredTool]], count: ToolCounter, run: ToolSearchRun) -> int:
+        """The tokens of tools under the names that the model would see."""
+        key = tuple((name, stored.content_hash) for name, stored in held)
+        known = self._tokens.get(key)
+        if known is None:
+            specs = [run.factory.callback_for(stored.definition, name).spec for name, stored in held]
+            known = await run_in_thread(partial(count, specs), name="counting the tokens of a catalog")
+            if len(self._tokens) >= _MAX_COUNTED:
+                self._tokens.clear()
+            self._tokens[key] = known
+        return known
+
+
+async def small_catalog(run: ToolSearchRun, index: ToolIndex, offer: FirstOffer, counted: CountedCatalogs) -> bool:
     """Show the whole catalog if it is small enough; whether it was."""
     if not offer.passthrough_tokens or offer.count_tools is None:
         return False
     size = sum((await index.namespaces(run.scope)).values())
     if not 0 < size <= _MAX_PASSTHROUGH_TOOLS:
         return False
-    definitions = [stored.definition for stored in await index.list_tools(run.scope, limit=size)]
-    named = [(run.visible_name(model_alias(one.key)), one) for one in definitions]
+    named = [(run.visible_name(model_alias(one.key)), one) for one in await index.list_tools(run.scope, limit=size)]
     shown = [(name, one) for name, one in named if name is not None]
-    specs = [run.factory.callback_for(one, name).spec for name, one in shown]
-    if offer.count_tools(specs) > offer.passthrough_tokens:
+    if await counted.tokens(shown, offer.count_tools, run) > offer.passthrough_tokens:
         return False
-    for name, definition in shown:
-        run.discover(name, definition, pinned=True)
+    for name, stored in shown:
+        run.discover(name, stored.definition, pinned=True)
     return True
 
 

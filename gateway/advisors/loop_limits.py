@@ -9,6 +9,8 @@ from gateway.advisors.loop_run import ToolLoopRun
 from gateway.chat.exchange import StopReason
 
 DEFAULT_MAX_ROUNDS: Final = 10
+DEFAULT_MAX_CALLS: Final = 200
+"""Ten rounds of twenty calls each; a message may hold any number, and each of them costs whoever runs it."""
 
 EligibilityChecker: TypeAlias = Callable[[ToolLoopRun], str | None]
 """Asked before the tools of a round run: None if they may, or why not, as the model and the user are to read it."""
@@ -27,6 +29,8 @@ class LoopLimits:
 
     max_rounds: int = DEFAULT_MAX_ROUNDS
     """Rounds in which tools run."""
+    max_calls: int = DEFAULT_MAX_CALLS
+    """Tool calls of all rounds together; of a round that would go past it, none runs."""
     max_tokens: int | None = None
     """Prompt and completion tokens of all model calls, where the provider counts them."""
     max_seconds: float | None = None
@@ -39,6 +43,8 @@ class LoopLimits:
         rounds = self.max_rounds if wanted is None else min(wanted, self.max_rounds)
         if run.tool_rounds >= rounds:
             return LimitReached("max_rounds", f"{rounds} rounds of tool calls are the most that one request may take")
+        if len(run.guard.executions) + run.calls_wanted > self.max_calls:
+            return LimitReached("max_calls", f"{self.max_calls} tool calls are the most that one request may make")
         used = 0 if run.usage is None else run.usage.prompt_tokens + run.usage.completion_tokens
         if self.max_tokens is not None and used >= self.max_tokens:
             return LimitReached("max_tokens", f"the {self.max_tokens} tokens that one request may use are used up")

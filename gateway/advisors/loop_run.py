@@ -121,6 +121,11 @@ class ToolLoopRun:
         self.tool_rounds += 1
         self.new_messages += [message, results]
 
+    @property
+    def calls_wanted(self) -> int:
+        """How many calls the latest model message asks for."""
+        return 0 if self.response is None else len(self.response.response.message.tool_calls)
+
     def insists_on(self, name: str) -> bool:
         """Whether the caller wants this very tool to be called."""
         choice = self.tool_choice

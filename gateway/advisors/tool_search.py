@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from gateway.advisors.chain import HIGHEST_PRECEDENCE
 from gateway.advisors.conversation_notes import ConversationNotebook, key_now, keys_later
-from gateway.advisors.first_offer import FirstOffer, namespaces_to_name, rediscover, small_catalog
+from gateway.advisors.first_offer import CountedCatalogs, FirstOffer, namespaces_to_name, rediscover, small_catalog
 from gateway.advisors.loop_limits import DEFAULT_MAX_ROUNDS, LoopLimits
 from gateway.advisors.loop_run import DISCOVERED, EARLIER_TURNS, ToolLoopRun
 from gateway.advisors.search_run import SEARCHES, BoundSearchTool, ToolSearchRun
@@ -79,6 +79,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         self._max_discovered = max_discovered
         self._first_offer = first_offer or FirstOffer()
         self._notebook = notebook or ConversationNotebook()
+        self._counted = CountedCatalogs()
 
     @override
     async def initialize_loop(self, request: ChatClientRequest) -> ToolLoopRun:
@@ -98,7 +99,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             if name is not None:
                 run.discover(name, definition, pinned=True)
         offer = self._first_offer
-        if await small_catalog(run, self._index, offer):
+        if await small_catalog(run, self._index, offer, self._counted):
             return run
         key = key_now(run) if offer.is_noted else None
         run.notes = (self._notebook.find(key) if key else None) or run.notes

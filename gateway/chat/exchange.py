@@ -126,6 +126,14 @@ ModelEvent: TypeAlias = TextDelta | ReasoningDelta | RoundFinished
 RunEvent: TypeAlias = ModelEvent | ToolCallStarted | ToolCallFinished | RunFinished
 
 StopReason = Literal[
-    "answer", "client_tools", "return_direct", "loop", "max_rounds", "max_tokens", "max_seconds", "not_eligible"
+    "answer",
+    "client_tools",
+    "return_direct",
+    "loop",
+    "max_rounds",
+    "max_calls",
+    "max_tokens",
+    "max_seconds",
+    "not_eligible",
 ]
 """Why a run ended; kept in the response context under `stop_reason`."""
