@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from indexer.batch_search import batch_scores
 from indexer.confidence import (
     LEAD_OVER,
     UNCALIBRATED,
@@ -113,24 +114,26 @@ def rank_rows(
     calibration: Calibration = UNCALIBRATED,
     min_confidence: float = 0.0,
     parameters: RankingParameters = DEFAULT_RANKING,
+    cosines: Floats | None = None,
 ) -> RankedRows:
     """The k best live rows for one query.
 
     `vectors`: (1 + needs, d) unit rows of `query.texts`, or None to rank by words alone. `matrix` and `lexical` number
     their rows alike. `rows`: the only rows to be found (sorted, distinct); None: every live row. `scripts`: those the
-    encoder reads; None: all. Rows that match neither by word nor by meaning are left out, and those below
-    `min_confidence`.
+    encoder reads; None: all. `cosines`: (1 + needs, n) of the vectors with every row, where they are known. Rows that
+    match neither by word nor by meaning are left out, and those below `min_confidence`.
     """
     seen = _seen_rows(matrix, rows)
     if scripts is not None and unread_share(query.text, scripts) > MAX_UNREAD_SHARE:
         vectors = None
     matches = lexical.match(query.text)
     words = seen.of(matches.scores())
-    cosine = _cosines(matrix, vectors[0], seen) if vectors is not None else None
+    dense = _dense(matrix, vectors, seen, cosines) if vectors is not None else [None] * len(query.texts)
+    cosine = dense[0]
     fused = _fuse(words, _trust(matches, words, seen, parameters), cosine, parameters)
     if query.needs:
         share = needs_weight(len(query.needs))
-        parts = _score_needs(query.needs, vectors, matrix, lexical, seen, parameters)
+        parts = _score_needs(query.needs, dense[1:], lexical, seen, parameters)
         fused = np.asarray((1 - share) * fused + share * parts, dtype=np.float32)
     if seen.dead is not None:
         np.copyto(fused, np.float32(-1), where=seen.dead)
@@ -220,23 +223,26 @@ def _trust(matches: LexicalMatches, words: Floats, seen: _SeenRows, parameters: 
     return min(1.0, coverage / parameters.full_trust_coverage)
 
 
-def _cosines(matrix: MatrixSnapshot, vector: Floats, seen: _SeenRows) -> Floats | None:
-    """Cosines of the rows seen; None for a query of which the encoder knows nothing (a zero vector)."""
-    if not vector.any():
-        return None
+def _dense(matrix: MatrixSnapshot, vectors: Vectors, seen: _SeenRows, cosines: Floats | None) -> list[Floats | None]:
+    """(m,) cosines of the rows seen, for each vector; None for a zero one: the encoder knows nothing of that text."""
+    known = [bool(vector.any()) for vector in vectors]
     if seen.rows is not None and len(seen.rows) < _GATHER_SHARE * matrix.n_rows:
-        return matrix.scores(vector, seen.rows)
-    cosine = seen.of(matrix.scores(vector))
+        return [
+            matrix.scores(vector, seen.rows) if is_known else None
+            for vector, is_known in zip(vectors, known, strict=True)
+        ]
+    if cosines is None:
+        one = len(vectors) == 1
+        cosines = matrix.scores(vectors[0])[None] if one else batch_scores(matrix.vectors, vectors)
     if seen.dead is not None:
         # Dead rows must not stretch the scale that the others are put on: they stand where some live row does.
-        np.copyto(cosine, cosine[seen.dead.argmin()], where=seen.dead)
-    return cosine
+        np.copyto(cosines, cosines[:, seen.dead.argmin(), None], where=seen.dead)
+    return [seen.of(cosine) if is_known else None for cosine, is_known in zip(cosines, known, strict=True)]
 
 
 def _score_needs(
     needs: tuple[str, ...],
-    vectors: Vectors | None,
-    matrix: MatrixSnapshot,
+    dense: Sequence[Floats | None],
     lexical: LexicalSnapshot,
     seen: _SeenRows,
     parameters: RankingParameters,
@@ -247,8 +253,7 @@ def _score_needs(
     tops = [float(scores.max(initial=0.0)) for scores in words]
     best_top = max(tops) or 1.0
     best = np.zeros_like(words[0])
-    for number, (found, scores, top) in enumerate(zip(matches, words, tops, strict=True), start=1):
-        cosine = _cosines(matrix, vectors[number], seen) if vectors is not None else None
+    for found, scores, top, cosine in zip(matches, words, tops, dense, strict=True):
         fused = _fuse(scores, _trust(found, scores, seen, parameters), cosine, parameters)
         np.maximum(best, fused * np.float32(0.5 + 0.5 * top / best_top), out=best)
     return best

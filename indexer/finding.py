@@ -1,12 +1,13 @@
 """One search over one state of the replica: exact names, ranked rows, shared places, reasons."""
 
 import logging
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from indexer.batch_search import batch_scores
 from indexer.columns import Rows
 from indexer.definition import ToolKey
 from indexer.duplicates import collapse_duplicates
@@ -14,6 +15,7 @@ from indexer.embedders.base import Embedder, Vectors
 from indexer.engine import PlannedQuery, RankedRows, plan_query, rank_rows
 from indexer.errors import EmbeddingError
 from indexer.lexical import LexicalMatches
+from indexer.matrix import Floats
 from indexer.ranking import name_candidates, parse_select, share_places, worth_showing
 from indexer.replica import ReplicaState, ScopeView
 from indexer.search import Degradation, EmptyReason, SearchScope, ToolReference, ToolSearchRequest, ToolSearchResponse
@@ -53,28 +55,73 @@ class _Need:
     hits: dict[ToolKey, _Hit]
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request, read: its view of the catalog and its queries, those that name tools with the names."""
+
+    request: ToolSearchRequest
+    view: ScopeView
+    queries: Sequence[str]
+    selections: Sequence[tuple[str, ...]]
+    planned: Sequence[PlannedQuery]
+    """Of the queries that name none, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A planned query as the encoder reads it; `cosines` where they were worked out for several at once."""
+
+    plan: PlannedQuery
+    vectors: Vectors | None
+    cosines: Floats | None = None
+
+
 def find_tools(state: ReplicaState, request: ToolSearchRequest, embedder: Embedder) -> ToolSearchResponse:
     """Answer a request from one state of the catalog; an encoder that fails costs meaning, not the answer."""
+    return find_together(state, [request], embedder)[0]
+
+
+def find_together(
+    state: ReplicaState, requests: Sequence[ToolSearchRequest], embedder: Embedder
+) -> list[ToolSearchResponse]:
+    """Answer several requests from one state: their queries are embedded, and the vectors read, for all at once."""
+    asked = [_read(state, request) for request in requests]
+    read, degraded = _embed([plan for one in asked for plan in one.planned], embedder)
+    if len(asked) > 1 and read:
+        whole = [one.view.rows is None for one in asked for _ in one.planned]
+        read = _with_cosines(state, read, whole)
+    remaining = iter(read)
+    return [_answer(state, one, remaining, degraded) for one in asked]
+
+
+def _read(state: ReplicaState, request: ToolSearchRequest) -> _Asked:
     view = state.view(request.scope)
     queries = [text for query in request.queries if (text := _readable(query))][:MAX_QUERIES]
-    if not view.count or not queries or request.max_results < 1:
-        return _nothing(state, request, view)
+    if not view.count or request.max_results < 1:
+        queries = []
     selections = [parse_select(query) for query in queries]
     planned = [plan_query(query) for query, names in zip(queries, selections, strict=True) if not names]
-    vectors, degraded = _embed(planned, embedder)
-    ranked = iter(zip(planned, vectors, strict=True))
+    return _Asked(request, view, queries, selections, planned)
+
+
+def _answer(
+    state: ReplicaState, asked: _Asked, remaining: Iterator[_Read], degraded: Degradation
+) -> ToolSearchResponse:
+    """`remaining`: the planned queries of this request and of those after it, each taken as its turn comes."""
+    request, view = asked.request, asked.view
+    if not asked.queries:
+        return _nothing(state, request, view)
     needs: list[_Need] = []
     shown = set(request.already_found)
-    for query, names in zip(queries, selections, strict=True):
+    for query, names in zip(asked.queries, asked.selections, strict=True):
         exact = _exact_hits(state, request, view, names or name_candidates(query))
         if not names:
-            plan, own_vectors = next(ranked)
             alone = not exact and request.collapse_duplicates and request.scope.namespaces is None
-            hits = _ranked_hits(state, request, view, plan, own_vectors, shown if alone else None)
+            hits = _ranked_hits(state, request, view, next(remaining), shown if alone else None)
             exact |= {key: hit for key, hit in hits.items() if key not in exact}
         shown |= exact.keys()
         needs.append(_Need(query, exact))
-    return _respond(state, request, view, needs, degraded)
+    return _respond(state, request, view, needs, degraded if asked.planned else "none")
 
 
 def _readable(query: str) -> str:
@@ -82,8 +129,8 @@ def _readable(query: str) -> str:
     return query[:MAX_QUERY_LENGTH].encode("utf-8", "replace").decode().strip()
 
 
-def _embed(planned: Sequence[PlannedQuery], embedder: Embedder) -> tuple[list[Vectors | None], Degradation]:
-    """The vectors of each query, embedded as one batch; None for each where the encoder fails."""
+def _embed(planned: Sequence[PlannedQuery], embedder: Embedder) -> tuple[list[_Read], Degradation]:
+    """Each query with its vectors, embedded as one batch; without vectors where the encoder fails."""
     texts = [text for plan in planned for text in plan.texts]
     if not texts:
         return [], "none"
@@ -91,9 +138,23 @@ def _embed(planned: Sequence[PlannedQuery], embedder: Embedder) -> tuple[list[Ve
         vectors = embedder.embed_queries(texts)
     except EmbeddingError:
         _log.exception("the encoder %s failed on a query; searching by words alone", embedder.embedder_id)
-        return [None] * len(planned), "lexical"
+        return [_Read(plan, None) for plan in planned], "lexical"
     ends = np.cumsum([len(plan.texts) for plan in planned])
-    return list(np.split(vectors, ends[:-1])), "none"
+    return [_Read(plan, own) for plan, own in zip(planned, np.split(vectors, ends[:-1]), strict=True)], "none"
+
+
+def _with_cosines(state: ReplicaState, read: Sequence[_Read], whole: Sequence[bool]) -> list[_Read]:
+    """The same, with the cosines of every row where all of the catalog is looked through; read in one pass."""
+    vectors = [one.vectors for one, all_rows in zip(read, whole, strict=True) if all_rows and one.vectors is not None]
+    if sum(map(len, vectors)) < 2:
+        return list(read)
+    cosines = iter(
+        np.split(batch_scores(state.matrix.vectors, np.concatenate(vectors)), np.cumsum([*map(len, vectors)])[:-1])
+    )
+    return [
+        replace(one, cosines=next(cosines)) if all_rows and one.vectors is not None else one
+        for one, all_rows in zip(read, whole, strict=True)
+    ]
 
 
 def _exact_hits(
@@ -114,8 +175,7 @@ def _ranked_hits(
     state: ReplicaState,
     request: ToolSearchRequest,
     view: ScopeView,
-    plan: PlannedQuery,
-    vectors: Vectors | None,
+    read: _Read,
     shown: Collection[ToolKey] | None,
 ) -> dict[ToolKey, _Hit]:
     """Hits, best first. `shown`: tools that stand for their near-duplicates if they can; None: nothing collapses."""
@@ -123,8 +183,9 @@ def _ranked_hits(
     depth = wanted if shown is None else wanted + _SPARE
     while True:
         ranked = rank_rows(
-            plan,
-            vectors,
+            read.plan,
+            read.vectors,
+            cosines=read.cosines,
             matrix=state.matrix,
             lexical=state.lexical,
             k=depth,
@@ -133,7 +194,7 @@ def _ranked_hits(
             min_confidence=request.min_confidence,
         )
         rows = _worth_showing(state, request, ranked)
-        kept = dict.fromkeys(rows, ()) if shown is None else _collapse(state, rows, plan.text, shown)
+        kept = dict.fromkeys(rows, ()) if shown is None else _collapse(state, rows, read.plan.text, shown)
         if len(kept) >= wanted or len(rows) < depth or depth >= _MAX_DEPTH:
             break
         depth *= 4

@@ -18,21 +18,27 @@ MAX_CHAT_BYTES: Final = 32 * 1024 * 1024
 _TOOLS_PATH: Final = b"/v1/tools/"
 
 
-# Asynchronous although they wait for nothing: FastAPI calls others in a thread, at a third of a millisecond each.
-
-
-async def get_services(request: Request) -> Services:
+def services_of(request: Request) -> Services:
     """The parts that the application's lifespan opened."""
     return cast("Services", request.app.state.services)
 
 
-async def get_caller(request: Request) -> Caller:
+def caller_of(request: Request) -> Caller:
     """Who is asking, as the guard has established."""
-    return _caller(request)
-
-
-def _caller(request: Request) -> Caller:
     return cast("Caller", request.scope["toolscout.caller"])
+
+
+# Asynchronous although they wait for nothing: FastAPI calls others in a thread, at a third of a millisecond each.
+
+
+async def get_services(request: Request) -> Services:
+    """`services_of`, for FastAPI to hand over."""
+    return services_of(request)
+
+
+async def get_caller(request: Request) -> Caller:
+    """`caller_of`, for FastAPI to hand over."""
+    return caller_of(request)
 
 
 def scope_of(
@@ -102,7 +108,7 @@ async def get_tool_key(request: Request) -> ToolKey:
     """The tool that a path names. Read from the raw path: an escaped slash belongs to a name, not to the path."""
     raw = cast("bytes", request.scope.get("raw_path") or request.scope["path"].encode())
     namespace, _, name = raw.partition(b"?")[0].removeprefix(_TOOLS_PATH).partition(b"/")
-    return ToolKey(_caller(request).tenant, unquote(namespace.decode("latin-1")), unquote(name.decode("latin-1")))
+    return ToolKey(caller_of(request).tenant, unquote(namespace.decode("latin-1")), unquote(name.decode("latin-1")))
 
 
 ServicesOf: TypeAlias = Annotated[Services, Depends(get_services)]
