@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from indexer.matrix import DEAD_SCORE, Floats, Rows, block_top_k, dot_scores, rounding_error
 
-_BLOCK_ROWS: Final = 4096  # rows of one product: their scores stay in cache
+_BLOCK_ROWS: Final = 4096  # their scores stay in cache
+_SMALL_PRODUCT: Final = 1024  # rows x queries up to which OpenBLAS multiplies without packing the rows first
+_MANY_QUERIES: Final = 12  # from here on packing is worth it
 _NO_ROW: Final = -1
 
 
@@ -36,9 +38,26 @@ class _Candidates(NamedTuple):
 def batch_scores(vectors: Floats, queries: Floats) -> Floats:
     """(q, n) dot products of (n, d) rows with (q, d) queries, equal to `dot_scores` but for rounding."""
     scores = np.empty((len(queries), len(vectors)), dtype=np.float32)
+    buffer = np.empty((min(_BLOCK_ROWS, len(vectors)), len(queries)), dtype=np.float32)
     for start in range(0, len(vectors), _BLOCK_ROWS):
         block = vectors[start : start + _BLOCK_ROWS]
-        np.matmul(queries, block.T, out=scores[:, start : start + len(block)])
+        scores[:, start : start + len(block)] = _product(block, queries, buffer).T
+    return scores
+
+
+def _product(block: Floats, queries: Floats, buffer: Floats) -> Floats:
+    """(m, q) dot products of a block, written into the buffer.
+
+    Rows times queries, not the other way round: OpenBLAS copies its second factor into a layout of its own, and the
+    rows are the larger one.
+    """
+    scores = buffer[: len(block)]
+    if not 0 < len(queries) < _MANY_QUERIES:
+        return np.matmul(block, queries.T, out=scores)
+    # The largest power of two: a part that fills whole vector registers.
+    rows = 1 << (_SMALL_PRODUCT // len(queries)).bit_length() - 1
+    for start in range(0, len(block), rows):
+        np.matmul(block[start : start + rows], queries.T, out=scores[start : start + rows])
     return scores
 
 
@@ -85,20 +104,20 @@ def _candidates(vectors: Floats, queries: Floats, k: int, penalty: Floats | None
     """Every row that may be of the k best of a query, and few others."""
     margin = 2 * rounding_error(vectors.shape[1]) * np.linalg.norm(queries, axis=1).astype(np.float32)
     kept = np.full((len(queries), k), -np.inf, dtype=np.float32)  # the k best scores so far of each query, unsorted
-    buffer = np.empty((len(queries), min(_BLOCK_ROWS, len(vectors))), dtype=np.float32)
+    buffer = np.empty((min(_BLOCK_ROWS, len(vectors)), len(queries)), dtype=np.float32)
     counts = np.zeros(len(queries), dtype=np.int64)
     parts: list[tuple[Rows, Rows, Floats]] = []
     for start in range(0, len(vectors), _BLOCK_ROWS):
-        block = vectors[start : start + _BLOCK_ROWS]
-        scores = buffer[:, : len(block)]
-        np.matmul(queries, block.T, out=scores)
+        scores = _product(vectors[start : start + _BLOCK_ROWS], queries, buffer)
         if penalty is not None:
-            scores += penalty[start : start + len(block)]
+            scores += penalty[start : start + len(scores), None]
         kth = kept.min(axis=1) if start else _kth_best(scores, k)
         floor = np.maximum(kth - margin, DEAD_SCORE)
         floor[_crowded(counts, k)] = np.inf
-        owner, row = np.nonzero(scores >= floor[:, None])
-        found = scores[owner, row]
+        row, owner = np.nonzero(scores >= floor)
+        order = np.argsort(owner, kind="stable")
+        row, owner = row[order], owner[order]
+        found = scores[row, owner]
         here = np.bincount(owner, minlength=len(queries))
         kept = _merged(kept, owner, found, here)
         counts += here
@@ -117,11 +136,11 @@ def _crowded(counts: Rows, k: int) -> npt.NDArray[np.bool_]:
 
 
 def _kth_best(scores: Floats, k: int) -> Floats:
-    """(q,) the k-th best of (q, m) scores; -inf where m < k."""
-    width = scores.shape[1]
-    if k > width:
-        return np.full(len(scores), -np.inf, dtype=np.float32)
-    return np.partition(scores, width - k, axis=1)[:, width - k]
+    """(q,) the k-th best of (m, q) scores; -inf where m < k."""
+    rows, queries = scores.shape
+    if k > rows:
+        return np.full(queries, -np.inf, dtype=np.float32)
+    return np.asarray(np.partition(scores, rows - k, axis=0)[rows - k], dtype=np.float32)
 
 
 def _merged(kept: Floats, owner: Rows, scores: Floats, counts: Rows) -> Floats:

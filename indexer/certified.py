@@ -1,0 +1,195 @@
+"""Exact search that reads a part of each row: a head of principal components, and a bound on what the rest can add.
+
+For a basis V of h orthonormal columns, x.q = (V'x).(V'q) + rest, and |rest| <= |x - VV'x| |q - VV'q| (Cauchy-Schwarz).
+With the norm of each row's rest stored beside its head, one product gives an upper bound of every score; rows whose
+bound lies below the k-th best score found so far cannot be among the k best. The rounding of every float32 step is
+added to the bounds, so that the proof holds for what a plain scan computes, and the result is the same bit for bit.
+Figures: design/speed.md, "Dense search".
+"""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.matrix import DEAD_SCORE, Floats, Rows, TopK, block_top_k, dot_scores, gathered_scores, rounding_error
+
+_Doubles = npt.NDArray[np.float64]
+
+_TILE_ROWS: Final = 4096
+_SAMPLE_ROWS: Final = 16_384
+_SAMPLE_QUERIES: Final = 48
+_HEAD_STEP: Final = 16
+_GATHER_COST: Final = 2.5
+"""Reading a row of its own costs so many times what reading it in passing does."""
+_WORTH_RESCORING: Final = 0.12
+"""With more survivors than this share of the rows, one plain scan is faster than gathering them."""
+_FIRST_LOOK: Final = 256
+"""Rows whose scores set the first threshold."""
+
+
+class CertifiedTopK(NamedTuple):
+    """As `TopK`, and how many rows had to be read whole: all of them where the bounds said too little."""
+
+    rows: Rows
+    scores: Floats
+    survivors: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CertifiedHead:
+    """The heads of the first `n_rows` rows of a matrix, good for as long as those rows do not change.
+
+    `basis`: (d, h) float64, orthonormal columns. `tiles`: (tiles, h + 1, 4096) float32: of each row, down a column, its
+    coordinates in the basis and the norm of its rest, rounded up; the last tile is filled with zeros. Columns rather
+    than rows, because OpenBLAS multiplies short rows at half the speed of memory. `max_norm`: of the rows.
+    """
+
+    basis: _Doubles
+    tiles: Floats
+    n_rows: int
+    max_norm: float
+
+    @property
+    def head_dims(self) -> int:
+        return self.basis.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        return self.basis.nbytes + self.tiles.nbytes
+
+    def upper_bounds(self, query: Floats) -> Floats:
+        """(n_rows,) a bound for each row: a plain scan with the (d,) query finds no higher score."""
+        return self._bounds(query)[0]
+
+    def intervals(self, query: Floats) -> tuple[Floats, Floats]:
+        """(n_rows,) lower and upper bounds of what a plain scan finds."""
+        upper, rest, margin = self._bounds(query)
+        lower = upper - (2 * rest * self.tail_norms() + 2 * margin)
+        return np.asarray(lower, dtype=np.float32), upper
+
+    def tail_norms(self) -> Floats:
+        """(n_rows,) what each row has outside the basis."""
+        return self.tiles[:, -1, :].reshape(-1)[: self.n_rows]
+
+    def _bounds(self, query: Floats) -> tuple[Floats, float, float]:
+        """Upper bounds, the norm of the query's rest, and the margin for rounding that the bounds hold."""
+        exact = query.astype(np.float64)
+        head = exact @ self.basis
+        rest = _rest_norm(float(exact @ exact), float(head @ head))
+        column = np.append(head, rest).astype(np.float32)
+        upper = np.matmul(column, self.tiles).reshape(-1)[: self.n_rows]
+        # The product's own rounding, that of the plain scan which it stands for, and that of the stored numbers.
+        terms = rounding_error(len(query)) + rounding_error(len(column))
+        margin = terms * self.max_norm * float(np.sqrt(exact @ exact))
+        upper += np.float32(margin)
+        return upper, rest, margin
+
+
+def build_certified_head(vectors: Floats, head_dims: int | None = None, *, seed: int = 0) -> CertifiedHead:
+    """The head of (n, d) rows as they are now; a second and a half for a million rows of 256 dimensions.
+
+    `head_dims`: how many principal components; by default what is likely to be the fastest, by the spectrum of a
+    sample that `seed` draws.
+    """
+    n_rows, dimensions = vectors.shape
+    generator = np.random.default_rng(seed)
+    sample = vectors
+    if n_rows > _SAMPLE_ROWS:
+        sample = vectors[np.sort(generator.choice(n_rows, _SAMPLE_ROWS, replace=False))]
+    basis = _principal_axes(sample)
+    dims = _fastest_head(sample @ basis.astype(np.float32), generator) if head_dims is None else head_dims
+    basis = np.ascontiguousarray(basis[:, : max(1, min(dims, dimensions))])
+    tiles = np.zeros((-(-n_rows // _TILE_ROWS), basis.shape[1] + 1, _TILE_ROWS), dtype=np.float32)
+    largest = 0.0
+    for number, start in enumerate(range(0, n_rows, _TILE_ROWS)):
+        rows = vectors[start : start + _TILE_ROWS].astype(np.float64)
+        heads = rows @ basis
+        squares = np.vecdot(rows, rows)
+        rest = _rest_norms(squares, np.vecdot(heads, heads))
+        tiles[number, :-1, : len(rows)] = heads.T
+        tiles[number, -1, : len(rows)] = np.nextafter(rest.astype(np.float32), np.float32(np.inf))
+        largest = max(largest, float(np.sqrt(squares.max())))
+    return CertifiedHead(basis=basis, tiles=tiles, n_rows=n_rows, max_norm=largest)
+
+
+def certified_top_k(
+    vectors: Floats, head: CertifiedHead, query: Floats, k: int, penalty: Floats | None = None
+) -> CertifiedTopK:
+    """The k rows nearest to a (d,) query: the rows and scores that a plain scan gives, bit for bit.
+
+    `vectors`: (n, d), the rows of the head and any that were appended since, which are scanned. `penalty`: (n,) added
+    to the scores, 0 or `TOMBSTONE`.
+    """
+    bounds = np.empty(len(vectors), dtype=np.float32)
+    bounds[: head.n_rows] = head.upper_bounds(query)
+    bounds[head.n_rows :] = dot_scores(vectors[head.n_rows :], query)
+    if penalty is not None:
+        bounds += penalty
+    first = np.sort(block_top_k(bounds, max(_FIRST_LOOK, 2 * k)))
+    floor = _kth_best(_exact(vectors, first, query, penalty), k)
+    rows = np.flatnonzero(bounds >= floor)
+    if len(rows) > _WORTH_RESCORING * len(vectors):
+        scores = dot_scores(vectors, query)
+        best = _live_top_k(scores if penalty is None else scores + penalty, k)
+        return CertifiedTopK(best.rows, best.scores, len(vectors))
+    best = _live_top_k(_exact(vectors, rows, query, penalty), k)
+    return CertifiedTopK(rows[best.rows], best.scores, len(rows))
+
+
+def _exact(vectors: Floats, rows: Rows, query: Floats, penalty: Floats | None) -> Floats:
+    scores = gathered_scores(vectors, rows, query)
+    return scores if penalty is None else scores + penalty[rows]
+
+
+def _kth_best(scores: Floats, k: int) -> np.float32:
+    """The k-th best score, or what every live row lies above where there are not so many live ones."""
+    if not 0 < k <= len(scores):
+        return DEAD_SCORE
+    return max(DEAD_SCORE, np.partition(scores, len(scores) - k)[len(scores) - k])
+
+
+def _live_top_k(scores: Floats, k: int) -> TopK:
+    best = block_top_k(scores, k)
+    best = best[scores[best] > DEAD_SCORE]
+    return TopK(best, scores[best])
+
+
+def _principal_axes(sample: Floats) -> _Doubles:
+    """(d, d) orthonormal columns, those along which the rows reach farthest from the origin first."""
+    rows = sample.astype(np.float64)
+    _, axes = np.linalg.eigh(rows.T @ rows)
+    return axes[:, ::-1]
+
+
+def _fastest_head(rotated: Floats, generator: np.random.Generator) -> int:
+    """How many of the (m, d) sample's leading coordinates cost least: reading heads, and then the survivors.
+
+    Queries are sums of three rows: about as far from the nearest row as a request is from its tool.
+    """
+    n_rows, dimensions = rotated.shape
+    if n_rows < 2:
+        return dimensions
+    sums = rotated[generator.integers(0, n_rows, (3, _SAMPLE_QUERIES))].sum(axis=0)
+    norms = np.linalg.norm(sums, axis=1, keepdims=True)
+    queries = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
+    thresholds = np.partition(queries @ rotated.T, n_rows - 2, axis=1)[:, n_rows - 2]
+    costs: dict[int, float] = {}
+    for dims in range(_HEAD_STEP, dimensions + 1, _HEAD_STEP):
+        rests = np.linalg.norm(rotated[:, dims:], axis=1)
+        bounds = queries[:, :dims] @ rotated[:, :dims].T
+        bounds += np.linalg.norm(queries[:, dims:], axis=1)[:, None] * rests
+        survivors = (bounds >= thresholds[:, None]).mean(axis=1)
+        whole = np.minimum(_GATHER_COST * survivors, 1 + _GATHER_COST * _WORTH_RESCORING)
+        costs[dims] = (dims + 1) / dimensions + float(whole.mean())
+    return min(costs, key=costs.__getitem__, default=dimensions)
+
+
+def _rest_norm(square: float, head_square: float) -> float:
+    return float(_rest_norms(np.array(square), np.array(head_square)))
+
+
+def _rest_norms(squares: _Doubles, head_squares: _Doubles) -> _Doubles:
+    """Norms of what lies outside the basis, never too small: 1e-12 stands for the rounding of both float64 sums."""
+    return np.sqrt(np.maximum(squares - head_squares, 0.0) + 1e-12 * squares)
