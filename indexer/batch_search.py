@@ -137,10 +137,10 @@ def _crowded(counts: Rows, k: int) -> npt.NDArray[np.bool_]:
 
 def _kth_best(scores: Floats, k: int) -> Floats:
     """(q,) the k-th best of (m, q) scores; -inf where m < k."""
-    rows, queries = scores.shape
+    rows = len(scores)
     if k > rows:
-        return np.full(queries, -np.inf, dtype=np.float32)
-    return np.asarray(np.partition(scores, rows - k, axis=0)[rows - k], dtype=np.float32)
+        return np.full(scores.shape[1], -np.inf, dtype=np.float32)
+    return np.partition(scores, rows - k, axis=0)[rows - k, :]
 
 
 def _merged(kept: Floats, owner: Rows, scores: Floats, counts: Rows) -> Floats:
