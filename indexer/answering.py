@@ -17,7 +17,7 @@ Answer = Callable[[ReplicaState, Sequence[ToolSearchRequest]], list[ToolSearchRe
 INLINE_BYTES: Final = 16 * 2**20
 """Vectors that one search reads in about a millisecond: where there are more, searches leave the event loop. In a
 thread a small one takes twice as long, because it and the loop wait for the interpreter lock in turn."""
-INLINE_BATCH: Final = 6
+INLINE_BATCH: Final = 8
 """Searches that hold the event loop at a time: some 4 ms of it."""
 THREAD_BATCH: Final = 32
 
