@@ -5,6 +5,7 @@ from indexer.argument_check import arguments_problem
 from indexer.definition import (
     DEFAULT_NAMESPACE,
     DEFAULT_TENANT,
+    CompletionKeys,
     ToolAnnotations,
     ToolDefinition,
     ToolExecutor,
@@ -56,6 +57,7 @@ __all__ = [
     "definition_from_json",
     "DEFAULT_NAMESPACE",
     "DEFAULT_TENANT",
+    "CompletionKeys",
     "CorruptSnapshotError",
     "DimensionMismatchError",
     "Embedder",

@@ -49,6 +49,16 @@ class ToolAnnotations:
     open_world: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CompletionKeys:
+    """What the calls of a tool are about: a target that was collected once is not collected again in the same run."""
+
+    arguments: tuple[str, ...]
+    """The arguments that name the target; one that is a list names several."""
+    everything: frozenset[str] = frozenset({"all", "*"})
+    """Values, in lower case, that mean every target there is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolExecutor:
     """Who runs a tool: the caller (`client`), or the gateway through one of its adapters."""
@@ -78,6 +88,10 @@ class ToolDefinition:
     return_direct: bool = False
     pinned: bool = False
     version: str = ""
+    repeatable: bool | None = None
+    """The same call may be made again and again: a poller, or `next_page`. None: not said."""
+    completion: CompletionKeys | None = None
+    """What its calls collect, if it is a tool of which one call a target is enough."""
 
     @property
     def key(self) -> ToolKey:
@@ -128,6 +142,8 @@ def definition_to_record(definition: ToolDefinition) -> dict[str, Any]:
         "return_direct": definition.return_direct,
         "pinned": definition.pinned,
         "version": definition.version,
+        "repeatable": definition.repeatable,
+        "completion": _completion_record(definition.completion),
     }
     always = {"name", "namespace", "tenant", "description", "input_schema"}
     return {name: value for name, value in record.items() if name in always or value not in _LEFT_OUT.get(name, ())}
@@ -135,6 +151,10 @@ def definition_to_record(definition: ToolDefinition) -> dict[str, Any]:
 
 def _executor_record(executor: ToolExecutor) -> dict[str, Any]:
     return {"kind": executor.kind, "config": dict(executor.config)} if executor != ToolExecutor() else {}
+
+
+def _completion_record(keys: CompletionKeys | None) -> dict[str, Any] | None:
+    return None if keys is None else {"arguments": list(keys.arguments), "everything": sorted(keys.everything)}
 
 
 _LEFT_OUT: Final[dict[str, tuple[Any, ...]]] = {
@@ -149,6 +169,8 @@ _LEFT_OUT: Final[dict[str, tuple[Any, ...]]] = {
     "return_direct": (False,),
     "pinned": (False,),
     "version": ("",),
+    "repeatable": (None,),
+    "completion": (None,),
 }
 
 
@@ -158,7 +180,7 @@ def definition_from_record(record: JsonObject) -> ToolDefinition:
         name: record[name]
         for name in (
             "name", "namespace", "tenant", "title", "description", "input_schema", "output_schema",
-            "publisher", "trust", "return_direct", "pinned", "version",
+            "publisher", "trust", "return_direct", "pinned", "version", "repeatable",
         )
         if name in record
     }  # fmt: skip
@@ -168,4 +190,11 @@ def definition_from_record(record: JsonObject) -> ToolDefinition:
         example_queries=tuple(record.get("example_queries", ())),
         annotations=ToolAnnotations(**record.get("annotations", {})),
         executor=ToolExecutor(**record["executor"]) if record.get("executor") else ToolExecutor(),
+        completion=_completion_of(record.get("completion")),
     )
+
+
+def _completion_of(record: JsonObject | None) -> CompletionKeys | None:
+    if record is None:
+        return None
+    return CompletionKeys(tuple(record["arguments"]), frozenset(record["everything"]))

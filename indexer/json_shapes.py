@@ -10,6 +10,7 @@ OWN_FIELDS: Final = frozenset(
     {
         "name", "namespace", "tenant", "title", "description", "input_schema", "output_schema", "tags",
         "example_queries", "publisher", "trust", "annotations", "executor", "return_direct", "pinned", "version",
+        "repeatable", "completion",
     }
 )  # fmt: skip
 """Fields of the record that `definition_to_record` writes; any shape may carry them beside its own."""
@@ -76,6 +77,8 @@ def to_record(raw: Mapping[str, Any], complain: Callable[[str, str, str], Invali
         if field in record:
             raise complain(field, f"is given twice, as {field!r} and as {name!r}", "Keep one of the two.")
         record[field] = value
+    if shape is MCP:
+        _adopt_meta(record, raw.get("_meta"))
     if isinstance(record.get("annotations"), Mapping):
         _adopt_annotations(record, cast(Mapping[str, Any], record["annotations"]))
     return record
@@ -104,6 +107,14 @@ def _adopt_annotations(record: dict[str, Any], annotations: Mapping[str, Any]) -
     record["annotations"] = renamed
     if annotations.get("title") and not record.get("title"):
         record["title"] = annotations["title"]
+
+
+def _adopt_meta(record: dict[str, Any], meta: object) -> None:
+    """What MCP has no field for, a server says under `_meta`, the place for what the protocol does not define."""
+    if isinstance(meta, Mapping):
+        for name in ("repeatable", "completion"):
+            if (value := cast(Mapping[str, Any], meta).get(f"toolscout/{name}")) is not None:
+                record.setdefault(name, value)
 
 
 def _unknown_field(

@@ -13,6 +13,7 @@ from indexer.definition import (
     DEFAULT_NAMESPACE,
     DEFAULT_TENANT,
     EMPTY_SCHEMA,
+    CompletionKeys,
     ExecutorKind,
     ToolAnnotations,
     ToolDefinition,
@@ -92,6 +93,8 @@ def definition_from_json(
         return_direct=reader.flag("return_direct"),
         pinned=reader.flag("pinned"),
         version=_version(record.get("version"), reader),
+        repeatable=reader.flag("repeatable") if record.get("repeatable") is not None else None,
+        completion=reader.completion(),
     )
 
 
@@ -223,7 +226,9 @@ class _Reader:
         return text
 
     def texts(self, field: str) -> tuple[str, ...]:
-        value = self.record.get(field)
+        return self._texts(field, self.record.get(field))
+
+    def _texts(self, field: str, value: object) -> tuple[str, ...]:
         if value is None:
             return ()
         if not isinstance(value, list | tuple):
@@ -267,6 +272,24 @@ class _Reader:
             if hint is not None and not isinstance(hint, bool):
                 raise self.error(f"annotations.{name}", f"must be true or false, not {_kind(hint)}")
         return ToolAnnotations(**{name: value[name] for name in hints if name in value})
+
+    def completion(self) -> CompletionKeys | None:
+        value = self._object("completion")
+        if not value:
+            return None
+        if unknown := sorted(set(value) - {"arguments", "everything"}):
+            raise self.error(f"completion.{unknown[0]}", "is no field of it", "Known fields: arguments, everything.")
+        arguments = self._texts("completion.arguments", value.get("arguments"))
+        if not arguments:
+            raise self.error("completion.arguments", "names no argument", "Name those that say what a call is about.")
+        taken = self._object("input_schema").get("properties")
+        for name in arguments if isinstance(taken, Mapping) else ():
+            if name not in cast(Mapping[str, Any], taken):
+                raise self.error("completion.arguments", f"{name!r} is no argument of the tool", "Name one of its own.")
+        if value.get("everything") is None:
+            return CompletionKeys(arguments)
+        everything = self._texts("completion.everything", value["everything"])
+        return CompletionKeys(arguments, frozenset(text.casefold() for text in everything))
 
     def executor(self, allowed: Collection[ExecutorKind], default: ToolExecutor) -> ToolExecutor:
         value = self._object("executor")

@@ -61,7 +61,7 @@ class ToolRegistry:
         spec = ToolSpec(
             name=alias, description=definition.description or definition.title, parameters=definition.input_schema
         )
-        metadata = ToolMetadata(return_direct=definition.return_direct)
+        metadata = ToolMetadata.of(definition)
         config = definition.executor.config
         match definition.executor.kind:
             case "simulated":

@@ -7,16 +7,9 @@ from typing import Any, Protocol
 from gateway.chat.messages import Content
 from gateway.chat.prompt import ToolSpec
 from gateway.tools.context import ToolContext
+from indexer import CompletionKeys, ToolDefinition
 
-
-@dataclass(frozen=True, slots=True)
-class CompletionKeys:
-    """What the calls of a tool are about: a target that was collected once is not collected again in the same run."""
-
-    arguments: tuple[str, ...]
-    """The arguments that name the target; one that is a list names several."""
-    everything: frozenset[str] = frozenset({"all", "*"})
-    """Values that mean every target there is."""
+__all__ = ["CompletionKeys", "ToolCallback", "ToolMetadata"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +26,22 @@ class ToolMetadata:
     """The same call may be made again and again: a poller, or `next_page`."""
     completion: CompletionKeys | None = None
     """What its calls collect, if it is a tool of which one call a target is enough."""
+
+    @classmethod
+    def of(cls, definition: ToolDefinition) -> "ToolMetadata":
+        """How the loop treats a catalog tool, as its owner declares it.
+
+        Where `repeatable` is not said, the hints of MCP are asked. They are the publisher's word, and a guard is
+        loosened by it only for a tool that says both that it changes nothing and that a call may be repeated:
+        `readOnlyHint` alone is true of most tools that loops hang on, and a write that is idempotent is done once.
+        """
+        hints = definition.annotations
+        hinted = hints.read_only is True and hints.idempotent is True
+        return cls(
+            return_direct=definition.return_direct,
+            repeatable=hinted if definition.repeatable is None else definition.repeatable,
+            completion=definition.completion,
+        )
 
 
 class ToolCallback(Protocol):

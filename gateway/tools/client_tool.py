@@ -66,6 +66,8 @@ def definitions_of(callbacks: Iterable[ToolCallback], **fields: Any) -> list[Too
             description=callback.spec.description,
             input_schema=callback.spec.parameters,
             return_direct=callback.metadata.return_direct,
+            repeatable=callback.metadata.repeatable or None,
+            completion=callback.metadata.completion,
             **fields,
         )
         for callback in callbacks

@@ -24,7 +24,7 @@ TIMEOUT_SECONDS: Final = 60.0
 MAX_PAGES: Final = 1_000
 MAX_TOOLS: Final = 100_000
 
-_FIELDS: Final = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+_FIELDS: Final = ("name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta")
 """Of a listed tool; what else servers add to it says nothing about what it does."""
 _STDERR_TAIL: Final = 600
 _LAUNCHERS: Final = frozenset(

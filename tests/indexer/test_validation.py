@@ -1,5 +1,6 @@
 """What comes in as a definition: what is taken, what is refused, what is kept in quarantine."""
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.definition import EMPTY_SCHEMA, ToolAnnotations, ToolDefinition, ToolExecutor, definition_to_record
+from indexer.definition import (
+    EMPTY_SCHEMA,
+    CompletionKeys,
+    ToolAnnotations,
+    ToolDefinition,
+    ToolExecutor,
+    definition_from_record,
+    definition_to_record,
+)
 from indexer.errors import InvalidToolError
 from indexer.validation import definition_from_json, judge
 
@@ -71,8 +80,39 @@ def test_a_record_of_ours_comes_back_as_it_was() -> None:
         return_direct=True,
         pinned=True,
         version="2",
+        repeatable=False,
+        completion=CompletionKeys(("city",), frozenset({"every"})),
     )
     assert definition_from_json(definition_to_record(definition)) == definition
+    assert definition_from_record(json.loads(definition.encoded)) == definition
+    plain = ToolDefinition(name="refund")
+    assert not {"repeatable", "completion"} & definition_to_record(plain).keys()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"repeatable": True, "completion": {"arguments": ["city"], "everything": ["ALL"]}},
+        {
+            "inputSchema": OBJECT,
+            "_meta": {
+                "toolscout/repeatable": True,
+                "toolscout/completion": {"arguments": ["city"], "everything": ["all"]},
+            },
+        },
+    ],
+    ids=["ours", "mcp"],
+)
+def test_a_tool_may_declare_that_it_is_repeated_and_what_its_calls_complete(raw: dict[str, Any]) -> None:
+    definition = definition_from_json({"name": "poll", **raw})
+    assert definition.repeatable is True
+    assert definition.completion == CompletionKeys(("city",), frozenset({"all"}))
+
+
+def test_without_a_word_for_everything_the_usual_ones_mean_it() -> None:
+    definition = definition_from_json({"name": "collect", "completion": {"arguments": ["site"]}})
+    assert definition.completion == CompletionKeys(("site",))
+    assert definition.completion is not None and definition.completion.everything == {"all", "*"}
 
 
 @pytest.mark.parametrize("schema", [None, {}])
@@ -145,6 +185,16 @@ def test_type_names_of_older_catalogs_are_read() -> None:
         ({"name": "a", "input_schema": True}, "input_schema", "not true or false"),
         ({"name": "a", "annotations": {"read_only": 1}}, "annotations.read_only", "must be true or false"),
         ({"name": "a", "annotations": []}, "annotations", "must be an object"),
+        ({"name": "a", "repeatable": "often"}, "repeatable", "must be true or false"),
+        ({"name": "a", "completion": "site"}, "completion", "must be an object"),
+        ({"name": "a", "completion": {"everything": ["all"]}}, "completion.arguments", "names no argument"),
+        ({"name": "a", "completion": {"arguments": "site"}}, "completion.arguments", "must be a list of texts"),
+        ({"name": "a", "completion": {"keys": ["site"]}}, "completion.keys", "is no field of it"),
+        (
+            {"name": "a", "input_schema": OBJECT, "completion": {"arguments": ["site"]}},
+            "completion.arguments",
+            "'site' is no argument of the tool",
+        ),
         ({"name": "a", "executor": {"kind": "shell"}}, "executor.kind", "must be one of"),
         ({"name": "a", "executor": {"kind": "client", "target": 1}}, "executor.target", "no field of an executor"),
         ({"name": "a", "type": "function", "function": 3}, "function", "must be an object"),

@@ -15,9 +15,10 @@ from gateway.errors import ToolExecutionError
 from gateway.registry.mcp_upstream import McpConnect, McpSession
 from gateway.registry.registry import ToolRegistry
 from gateway.tools.context import ToolContext
+from gateway.tools.loop_safety import ToolExecutionMetrics
 from gateway.tools.manager import ToolCallingManager
 from gateway.tools.mcp_callback import result_text
-from indexer import ToolDefinition, ToolExecutor
+from indexer import CompletionKeys, ToolAnnotations, ToolDefinition, ToolExecutor
 from tests.gateway.serving import memory_index
 
 ORDER_SCHEMA = {
@@ -78,6 +79,41 @@ async def test_a_tool_that_nobody_here_runs_belongs_to_the_caller() -> None:
             assert callback.metadata.runs_here is False
             with pytest.raises(ToolExecutionError):
                 await callback.call({}, ToolContext())
+
+
+@pytest.mark.parametrize(
+    ("declared", "hints", "repeatable"),
+    [
+        (None, ToolAnnotations(), False),
+        (True, ToolAnnotations(), True),
+        (None, ToolAnnotations(read_only=True), False),
+        (None, ToolAnnotations(idempotent=True), False),
+        (None, ToolAnnotations(read_only=True, idempotent=True), True),
+        (False, ToolAnnotations(read_only=True, idempotent=True), False),
+    ],
+)
+async def test_a_catalog_tool_is_repeatable_if_it_says_so_or_changes_nothing_and_may_be_repeated(
+    declared: bool | None, hints: ToolAnnotations, repeatable: bool
+) -> None:
+    async with registry_of() as registry:
+        for kind in ("simulated", "python"):
+            definition = tool("poll", ToolExecutor(kind=kind), repeatable=declared, annotations=hints)
+            assert registry.callback_for(definition, "poll").metadata.repeatable is repeatable
+
+
+async def test_a_catalog_tool_that_declares_what_it_completes_collects_each_target_once() -> None:
+    shop = Shop()
+    async with registry_of(shop, {"shop": "mcp:shop-server"}) as registry:
+        executor = ToolExecutor(kind="mcp", config={"source": "shop", "tool": "collect"})
+        definition = tool("collect", executor, completion=CompletionKeys(("order_id",)))
+        callback, guard = registry.callback_for(definition, "collect"), ToolExecutionMetrics()
+        said: list[str] = []
+        for order in ("A-1", "A-1", "all", "A-2"):
+            call = ToolCall(id=order, name="collect", arguments=json.dumps({"order_id": order}))
+            [response] = (await ToolCallingManager().execute([call], [callback], guard=guard)).responses
+            said.append(str(response.content).partition(":")[0])
+    assert said == ["done", "BLOCKED", "done", "BLOCKED"]
+    assert [arguments["order_id"] for _, arguments in shop.calls] == ["A-1", "all"]
 
 
 async def test_a_simulated_tool_checks_its_arguments_and_marks_its_answer() -> None:

@@ -21,6 +21,7 @@ def tool(number: int) -> types.Tool:
         },
         output_schema={"type": "object", "properties": {"sum": {"type": "integer"}}},
         annotations=types.ToolAnnotations(read_only_hint=True),
+        _meta={"toolscout/repeatable": True, "toolscout/completion": {"arguments": ["a"]}},
     )
 
 

@@ -10,7 +10,7 @@ import mcp_types as types
 import pytest
 from mcp.server import Server
 
-from indexer.definition import ToolExecutor
+from indexer.definition import CompletionKeys, ToolExecutor
 from indexer.sources import SourceOptions, open_source
 from indexer.sources.mcp import McpSource, name_of_target, without_header_hints
 from indexer.validation import judge
@@ -55,6 +55,7 @@ def test_every_page_of_a_server_on_stdio_is_read() -> None:
     assert first.input_schema["properties"]["a"] == {"type": "integer"}
     assert first.output_schema == {"type": "object", "properties": {"sum": {"type": "integer"}}}
     assert first.executor == ToolExecutor(kind="mcp", config={"source": "adder", "tool": "tool_0"})
+    assert (first.repeatable, first.completion) == (True, CompletionKeys(("a",)))
     assert judge(first) is None
 
 
