@@ -140,7 +140,7 @@ def _kth_best(scores: Floats, k: int) -> Floats:
     rows = len(scores)
     if k > rows:
         return np.full(scores.shape[1], -np.inf, dtype=np.float32)
-    return np.partition(scores, rows - k, axis=0).take(rows - k, axis=0)
+    return np.partition(scores.T, rows - k, axis=1)[:, rows - k]
 
 
 def _merged(kept: Floats, owner: Rows, scores: Floats, counts: Rows) -> Floats:
