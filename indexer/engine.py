@@ -24,7 +24,7 @@ from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.embedders.base import Embedder, Vectors
 from indexer.lexical import LexicalMatches, LexicalSnapshot
 from indexer.matrix import Floats, MatrixSnapshot, Rows, block_top_k
-from indexer.ranking import MAX_UNREAD_SHARE, fuse, needs_weight, split_needs, unread_share
+from indexer.ranking import MAX_UNREAD_SHARE, fuse, needs_weight, split_needs, unread_share, words_share
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -35,18 +35,6 @@ _VIEWS: Final = ((dense_text, 1.0), (short_text, 1.0), (name_text, 0.5))
 """What a tool's vector is made of; design/retrieval.md, "Document text"."""
 TEXT_RECIPE: Final = "t2"
 """Names the views above and the texts they read: a change here makes an index embed its tools again, once."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankingParameters:
-    """What the ranking was tuned to; design/retrieval.md says on what."""
-
-    dense_weight: float = 0.55
-    full_trust_coverage: float = 0.1
-    """Words count in full from this coverage of the query on; with less (a query in another language) they fade."""
-
-
-DEFAULT_RANKING: Final = RankingParameters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +101,6 @@ def rank_rows(
     scripts: frozenset[str] | None = None,
     calibration: Calibration = UNCALIBRATED,
     min_confidence: float = 0.0,
-    parameters: RankingParameters = DEFAULT_RANKING,
     cosines: Floats | None = None,
 ) -> RankedRows:
     """The k best live rows for one query.
@@ -130,10 +117,10 @@ def rank_rows(
     words = seen.of(matches.scores())
     dense = _dense(matrix, vectors, seen, cosines) if vectors is not None else [None] * len(query.texts)
     cosine = dense[0]
-    fused = _fuse(words, _trust(matches, words, seen, parameters), cosine, parameters)
+    fused = fuse(words, cosine, _words_share(matches, words, lexical, seen))
     if query.needs:
         share = needs_weight(len(query.needs))
-        parts = _score_needs(query.needs, dense[1:], lexical, seen, parameters)
+        parts = _score_needs(query.needs, dense[1:], lexical, seen)
         fused = np.asarray((1 - share) * fused + share * parts, dtype=np.float32)
     if seen.dead is not None:
         np.copyto(fused, np.float32(-1), where=seen.dead)
@@ -192,10 +179,6 @@ def search_rows(
     return rank_rows(planned, vectors, matrix=matrix, lexical=lexical, k=k, rows=rows, calibration=calibration)
 
 
-def _fuse(words: Floats, trust: float, cosine: Floats | None, parameters: RankingParameters) -> Floats:
-    return fuse(words, cosine, parameters.dense_weight, trust)
-
-
 class _SeenRows(NamedTuple):
     """What a search may find. `rows`: only these, all live; None: every row that is not `dead` (None: all live)."""
 
@@ -214,13 +197,12 @@ def _seen_rows(matrix: MatrixSnapshot, rows: Rows | None) -> _SeenRows:
     return _SeenRows(None, dead) if rows is None else _SeenRows(rows[~dead[rows]])
 
 
-def _trust(matches: LexicalMatches, words: Floats, seen: _SeenRows, parameters: RankingParameters) -> float:
-    """How far words speak for a query, 0 to 1: by what the best row covers of it."""
+def _words_share(matches: LexicalMatches, words: Floats, lexical: LexicalSnapshot, seen: _SeenRows) -> float:
     if len(words) == 0:
         return 0.0
     best = int(words.argmax())
     coverage = matches.coverage_of(best if seen.rows is None else int(seen.rows[best]))
-    return min(1.0, coverage / parameters.full_trust_coverage)
+    return words_share(float(words[best]), coverage, lexical.rarest_idf)
 
 
 def _dense(matrix: MatrixSnapshot, vectors: Vectors, seen: _SeenRows, cosines: Floats | None) -> list[Floats | None]:
@@ -245,7 +227,6 @@ def _score_needs(
     dense: Sequence[Floats | None],
     lexical: LexicalSnapshot,
     seen: _SeenRows,
-    parameters: RankingParameters,
 ) -> Floats:
     """(m,) the best any need says of each row seen; a need that matches few words says less."""
     matches = [lexical.match(need) for need in needs]
@@ -254,6 +235,6 @@ def _score_needs(
     best_top = max(tops) or 1.0
     best = np.zeros_like(words[0])
     for found, scores, top, cosine in zip(matches, words, tops, dense, strict=True):
-        fused = _fuse(scores, _trust(found, scores, seen, parameters), cosine, parameters)
+        fused = fuse(scores, cosine, _words_share(found, scores, lexical, seen))
         np.maximum(best, fused * np.float32(0.5 + 0.5 * top / best_top), out=best)
     return best

@@ -26,6 +26,11 @@ LEAST_SPREAD: Final = 0.25
 # Cosines of a handful of tools may differ by chance alone: stretched to the whole scale, a difference of .02 would
 # outweigh a word that matches. Catalogs of a hundred tools and more spread wider than this for any query.
 
+HALF_EVIDENCE: Final = 1.8
+"""So many words that a single tool holds, each of weight 1, speak for a match half as much as words ever can."""
+READ_COVERAGE: Final = 0.1
+"""With less of the query covered than this (a query in another language than the catalog) words fade away."""
+
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=\S)|(?<=[。！？｡])[」』”’）]*|[;；]\s*|\s*\n+\s*")
 _UNSPACED_LETTERS: Final = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]")
 _WORDS: Final = re.compile(r"[^\W_]+")
@@ -47,25 +52,30 @@ def minmax(values: Floats, least_spread: float = 0.0) -> Floats:
     return stretched
 
 
-def fuse(lexical: Floats, dense: Floats | None, weight: float = 0.5, trust: float = 1.0) -> Floats:
-    """(n,) scores 0..1: `share * lexical / max + (1 - share) * minmax(dense)`, share = `(1 - weight) * trust`.
+def fuse(lexical: Floats, dense: Floats | None, share: float = 0.5) -> Floats:
+    """(n,) scores 0..1: `share * lexical / max + (1 - share) * minmax(dense)`.
 
     `lexical`: BM25F scores. `dense`: cosines, or None where there is no vector. Where no word matches the dense half
-    stands alone, and the other way round. `trust`, 0 to 1: how far the best lexical match speaks for the query.
-    Weighted sum against rank fusion: design/retrieval.md, "Fusion".
+    stands alone, and the other way round. Weighted sum against rank fusion: design/retrieval.md, "Fusion".
     """
     top = lexical.max(initial=0.0)
+    words = np.asarray(lexical / top if top > 0 else lexical, dtype=np.float32)
     if dense is None:
-        return lexical / np.float32(top) if top > 0 else lexical
+        return words
     meaning = minmax(dense, LEAST_SPREAD)
     if top <= 0:
         return meaning
-    share = (1 - weight) * trust
-    # In place: at 100,000 rows every array that is not made saves some 30 microseconds.
-    fused = lexical * np.float32(share / top)
-    meaning *= np.float32(1 - share)
-    fused += meaning
-    return fused
+    return np.asarray(share * words + (1 - share) * meaning, dtype=np.float32)
+
+
+def words_share(score: float, coverage: float, rarest_idf: float) -> float:
+    """What share, 0 to 1, words have in a query's fused scores: as much as the best match by words has to show.
+
+    `score`: its BM25F score. `coverage`: share of the query's idf mass that stands in it. `rarest_idf`: of a word that
+    a single tool holds, the unit of evidence, so that catalogs of any size are alike.
+    """
+    evidence = score / (score + HALF_EVIDENCE * rarest_idf) if score > 0 else 0.0
+    return min(1.0, coverage / READ_COVERAGE) * (0.5 + 0.5 * coverage) * evidence
 
 
 def split_needs(query: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The lexical index at one moment: scores of BM25F, exact for exactly the rows that live then."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,6 +74,11 @@ class LexicalSnapshot:
     @property
     def n_rows(self) -> int:
         return len(self._alive)
+
+    @property
+    def rarest_idf(self) -> float:
+        """The idf of a word that a single live row holds."""
+        return math.log1p((max(self.live, 1) - 0.5) / 1.5)
 
     def match(self, query: str) -> LexicalMatches:
         """Find the postings of a query, each of its terms once, and what each adds to the score."""

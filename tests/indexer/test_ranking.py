@@ -16,6 +16,7 @@ from indexer.ranking import (
     share_places,
     split_needs,
     unread_share,
+    words_share,
     worth_showing,
 )
 
@@ -25,7 +26,7 @@ def _floats(*values: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
 
 def test_fusion_weighs_words_over_their_maximum_and_stretched_cosines() -> None:
-    fused = fuse(_floats(4, 2, 0), _floats(0.1, 0.5, 0.3), 0.25)
+    fused = fuse(_floats(4, 2, 0), _floats(0.1, 0.5, 0.3), 0.75)
 
     np.testing.assert_allclose(fused, [0.75, 0.75 * 0.5 + 0.25, 0.25 * 0.5], rtol=1e-6)
     assert fused.dtype == np.float32
@@ -147,5 +148,17 @@ def test_the_share_of_a_query_in_scripts_an_encoder_does_not_read() -> None:
 
 
 def test_a_small_difference_of_meaning_does_not_outweigh_a_word_where_tools_are_few() -> None:
-    scores = fuse(_floats(3.0, 0.0), _floats(0.10, 0.12), weight=0.55)
+    scores = fuse(_floats(3.0, 0.0), _floats(0.10, 0.12), share=0.45)
     assert scores[0] > scores[1]
+
+
+def test_words_have_the_share_that_their_best_match_has_evidence_for() -> None:
+    rare = 7.0
+    assert words_share(1.8 * rare, 1.0, rare) == pytest.approx(0.5)
+    assert words_share(1.8 * rare, 0.5, rare) == pytest.approx(0.75 * 0.5)
+    assert words_share(1.8 * rare, 0.05, rare) == pytest.approx(0.5 * 0.525 * 0.5)
+    assert words_share(0.0, 0.0, rare) == 0.0
+
+
+def test_the_share_of_words_does_not_hang_on_the_size_of_the_catalog() -> None:
+    assert words_share(9.0, 0.6, 6.0) == pytest.approx(words_share(1.5, 0.6, 1.0))
