@@ -137,10 +137,12 @@ def _crowded(counts: Rows, k: int) -> npt.NDArray[np.bool_]:
 
 def _kth_best(scores: Floats, k: int) -> Floats:
     """(q,) the k-th best of (m, q) scores; -inf where m < k."""
-    rows = len(scores)
-    if k > rows:
-        return np.full(scores.shape[1], -np.inf, dtype=np.float32)
-    return np.partition(scores.T, rows - k, axis=1)[:, rows - k]
+    ordered: Floats = scores.T.copy()
+    if k > ordered.shape[1]:
+        return np.full(len(ordered), -np.inf, dtype=np.float32)
+    place = ordered.shape[1] - k
+    ordered.partition(place, axis=1)
+    return ordered[:, place]
 
 
 def _merged(kept: Floats, owner: Rows, scores: Floats, counts: Rows) -> Floats:
