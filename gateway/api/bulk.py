@@ -1,11 +1,11 @@
 """Registering tools: one, several, or a stream of lines, where one bad entry never stops the rest."""
 
+import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final, cast
 
-import orjson
-
 from gateway.api.guard import Caller
+from gateway.chat.json_text import decode_json
 from gateway.registry.registry import ToolRegistry
 from indexer import (
     InvalidToolError,
@@ -64,16 +64,21 @@ class EntryReader:
             reason = f"is longer than {_MAX_LINE_BYTES // 1024**2} MiB"
             return RejectedTool(place=place, tool="", field="line", reason=reason, fix="Shorten the tool.")
         try:
-            raw: object = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            return RejectedTool(
-                place=place,
-                tool="",
-                field="line",
-                reason=f"is not valid JSON: {error.msg} at column {error.colno}",
-                fix="Write one JSON object a line.",
-            )
+            raw: object = decode_json(line.decode(), strict=True, unique_keys=True)
+        except ValueError as error:
+            fix = "Write one JSON object a line."
+            return RejectedTool(place=place, tool="", field="line", reason=_why_no_json(error), fix=fix)
         return self.entry(raw, place)
+
+
+def _why_no_json(error: ValueError) -> str:
+    match error:
+        case json.JSONDecodeError():
+            return f"is not valid JSON: {error.msg} at column {error.colno}"
+        case UnicodeDecodeError():
+            return f"is not UTF-8: byte {error.start} cannot be read"
+        case _:
+            return f"cannot be read as JSON: {error}"
 
 
 def _name_in(raw: object) -> str:

@@ -75,15 +75,16 @@ def check_plain(request: Request) -> None:
 
 async def json_body(request: Request) -> object:
     """The body as parsed JSON. Raises: ProblemError that says where it is broken."""
-    return parse_json(await read_body(request))
+    # What a model is sent is the client's affair; what is kept here must mean one thing.
+    return parse_json(await read_body(request), unique_keys=not is_model_route(request.scope["path"]))
 
 
-def parse_json(body: bytes, *, where: str = "the body") -> Any:  # noqa: ANN401  whatever the caller sent
-    """Raises: ProblemError (400) naming line and column."""
+def parse_json(body: bytes, *, where: str = "the body", unique_keys: bool = False) -> Any:  # noqa: ANN401  whatever the caller sent
+    """Raises: ProblemError (400) naming line and column, or the key that stands twice."""
     if not body.strip():
         raise ProblemError(400, "invalid-json", f"{where} is empty; send a JSON object")
     try:
-        return decode_json(body.decode(), strict=True)
+        return decode_json(body.decode(), strict=True, unique_keys=unique_keys)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ProblemError(

@@ -24,12 +24,16 @@ def encode_json(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def decode_json(text: str | bytes, *, strict: bool = False) -> Any:  # noqa: ANN401  whatever was written
+def decode_json(text: str | bytes, *, strict: bool = False, unique_keys: bool = False) -> Any:  # noqa: ANN401  whatever was written
     """The value of a JSON text; `strict` refuses numbers that JSON does not have (NaN, 1e999).
+
+    `unique_keys` refuses an object that holds a key twice, of which else the last counts.
 
     Raises: ValueError, of which JSONDecodeError says where; also for text nested deeper than `MAX_JSON_DEPTH`.
     """
     hooks: dict[str, Any] = {"parse_constant": _refuse, "parse_float": _finite} if strict else {}
+    if unique_keys:
+        hooks["object_pairs_hook"] = _unique
     try:
         value: Any = json.loads(text, **hooks)
     except RecursionError:
@@ -57,6 +61,15 @@ def _inside(value: object) -> Iterable[object]:
     if isinstance(value, dict):
         return cast("Mapping[str, object]", value).values()
     return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice[:80]!r} stands twice in one object; which of the two counts is not said")
+    return value
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -125,6 +125,30 @@ async def test_a_body_that_cannot_be_json_says_why(client: httpx.AsyncClient, bo
     assert word in answer.json()["detail"]
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+async def test_a_key_that_stands_twice_is_refused_by_name_wherever_it_stands(
+    client: httpx.AsyncClient, method: str
+) -> None:
+    path = "/v1/tools" if method == "POST" else "/v1/tools/default/x"
+    body = b'{"name": "x", "input_schema": {"type": "object", "properties": {}, "type": "array"}}'
+    answer = await client.request(method, path, content=body)
+    assert answer.status_code == 400
+    assert answer.json()["type"] == "urn:toolscout:problem:invalid-json"
+    assert "the key 'type' stands twice in one object" in answer.json()["detail"]
+    assert (await client.get("/v1/tools/default/x")).status_code == 404
+
+
+async def test_a_line_with_a_key_twice_is_refused_and_the_others_are_taken(client: httpx.AsyncClient) -> None:
+    lines = b'{"name": "a"}\n{"name": "b", "name": "c"}\n\xff\n{"name": "d"}\n'
+    report = (await client.post("/v1/tools/bulk", content=lines)).json()
+    assert report["added"] == 2
+    assert [(entry["place"], entry["reason"][:26]) for entry in report["refused"]] == [
+        ("line 2", "cannot be read as JSON: th"),
+        ("line 3", "is not UTF-8: byte 0 canno"),
+    ]
+    assert "'name' stands twice" in report["refused"][0]["reason"]
+
+
 async def test_a_body_that_is_no_object_is_refused(client: httpx.AsyncClient) -> None:
     answer = await client.post("/v1/tools", json=["x"])
     assert answer.status_code == 422
