@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from indexer.definition import DEFAULT_TENANT, ToolDefinition, ToolKey, TrustTier
 
@@ -104,6 +104,10 @@ class RejectedTool:
     fix: str = ""
 
 
+MAX_LISTED: Final = 1_000
+"""Tools of one kind that a report names; of a stream without end it counts the rest."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationReport:
     """What a registration did; nothing that came in is left unsaid."""
@@ -115,22 +119,37 @@ class RegistrationReport:
     """Kept with their reason, visible to their owner, never found by a search."""
     refused: tuple[RejectedTool, ...] = ()
     """Not kept: they cannot even be named."""
+    unlisted_quarantined: int = 0
+    """How many more there were than are listed."""
+    unlisted_refused: int = 0
     catalog_revision: int = 0
     seconds: float = 0.0
 
     @property
+    def quarantined_count(self) -> int:
+        return len(self.quarantined) + self.unlisted_quarantined
+
+    @property
+    def refused_count(self) -> int:
+        return len(self.refused) + self.unlisted_refused
+
+    @property
     def total(self) -> int:
-        return self.added + self.changed + self.unchanged + len(self.quarantined) + len(self.refused)
+        return self.added + self.changed + self.unchanged + self.quarantined_count + self.refused_count
 
 
 def merge_reports(reports: Sequence[RegistrationReport]) -> RegistrationReport:
-    """The sum of several reports, of batches of one run say."""
+    """The sum of several reports, of batches of one run say; names the first `MAX_LISTED` of each kind."""
+    quarantined = [entry for report in reports for entry in report.quarantined]
+    refused = [entry for report in reports for entry in report.refused]
     return RegistrationReport(
         added=sum(report.added for report in reports),
         changed=sum(report.changed for report in reports),
         unchanged=sum(report.unchanged for report in reports),
-        quarantined=tuple(entry for report in reports for entry in report.quarantined),
-        refused=tuple(entry for report in reports for entry in report.refused),
+        quarantined=tuple(quarantined[:MAX_LISTED]),
+        refused=tuple(refused[:MAX_LISTED]),
+        unlisted_quarantined=sum(report.quarantined_count for report in reports) - len(quarantined[:MAX_LISTED]),
+        unlisted_refused=sum(report.refused_count for report in reports) - len(refused[:MAX_LISTED]),
         catalog_revision=max((report.catalog_revision for report in reports), default=0),
         seconds=sum(report.seconds for report in reports),
     )

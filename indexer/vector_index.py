@@ -56,19 +56,19 @@ class VectorToolIndex:
         """As `ToolIndex.register`. Raises: StoreError, EmbeddingError, and what `entries` raises."""
         started = time.perf_counter()
         iterator = iter(entries)
-        reports = [RegistrationReport(catalog_revision=self._writer.state.revision)]
+        whole = RegistrationReport(catalog_revision=self._writer.state.revision)
         done = 0
         while True:
             taken, report = await self._write(partial(self._writer.take, iterator))
             if not taken:
                 break
             done += taken
-            reports.append(report)
+            whole = merge_reports([whole, report])
             if progress is not None:
                 progress(done)
         await self._write(self._writer.calibrate_if_much_changed)
         await self._write(self._writer.save_if_much_changed)
-        return replace(merge_reports(reports), seconds=time.perf_counter() - started)
+        return replace(whole, seconds=time.perf_counter() - started)
 
     async def delete(self, keys: Iterable[ToolKey]) -> int:
         """As `ToolIndex.delete`. Raises: StoreError."""

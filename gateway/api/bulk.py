@@ -89,19 +89,27 @@ def _name_in(raw: object) -> str:
 async def register_lines(
     chunks: AsyncIterator[bytes], registry: ToolRegistry, reader: EntryReader
 ) -> RegistrationReport:
-    """Register a stream of lines batch by batch: memory stays bounded, and every batch is durable before the next."""
-    reports: list[RegistrationReport] = []
+    """Register a stream of lines batch by batch: memory stays bounded, and every batch is durable before the next.
+
+    What `registry.register` was given grows only by the names it has seen, which are in the catalog by then.
+    """
+    whole: RegistrationReport | None = None
     batch: list[ToolDefinition | RejectedTool] = []
     batch_bytes = 0
     async for number, line in _numbered_lines(chunks):
         batch.append(reader.line(line, number))
         batch_bytes += len(line)
         if len(batch) == _BATCH_TOOLS or batch_bytes >= _BATCH_BYTES:
-            reports.append(await registry.register(batch))
+            whole = _with(whole, await registry.register(batch))
             batch, batch_bytes = [], 0
-    if batch or not reports:
-        reports.append(await registry.register(batch))
-    return merge_reports(reports)
+    if batch or whole is None:
+        whole = _with(whole, await registry.register(batch))
+    return whole
+
+
+def _with(whole: RegistrationReport | None, report: RegistrationReport) -> RegistrationReport:
+    """Merged as they come: of a stream without end no more is kept than the report will say."""
+    return report if whole is None else merge_reports([whole, report])
 
 
 async def _numbered_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[int, bytes]]:

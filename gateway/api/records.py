@@ -89,6 +89,8 @@ def report_record(report: RegistrationReport) -> dict[str, Any]:
         "unchanged": report.unchanged,
         "quarantined": [rejected_record(entry) for entry in report.quarantined],
         "refused": [rejected_record(entry) for entry in report.refused],
+        "unlisted_quarantined": report.unlisted_quarantined,
+        "unlisted_refused": report.unlisted_refused,
         "catalog_revision": report.catalog_revision,
         "seconds": round(report.seconds, 4),
     }

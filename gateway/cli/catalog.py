@@ -262,19 +262,19 @@ class RemoteCatalog:
         self, entries: "Iterable[ToolDefinition | RejectedTool]", progress: Callable[[int], None]
     ) -> "RegistrationReport":
         """Sent in batches; what a source could not read is reported here and not sent."""
-        from indexer import RejectedTool, merge_reports
+        from indexer import RegistrationReport, RejectedTool, merge_reports
 
         started = time.monotonic()
-        reports: list[RegistrationReport] = []
+        whole = RegistrationReport()
         done = 0
         for batch in _batches(entries):
             refused = tuple(entry for entry in batch if isinstance(entry, RejectedTool))
             lines = [entry.encoded for entry in batch if not isinstance(entry, RejectedTool)]
             answer = self.gateway.post_lines("/v1/tools/bulk", lines) if lines else {}
-            reports.append(_report(answer, refused))
+            whole = merge_reports([whole, _report(answer, refused)])
             done += len(batch)
             progress(done)
-        return replace(merge_reports(reports), seconds=time.monotonic() - started)
+        return replace(whole, seconds=time.monotonic() - started)
 
 
 def _batches(
@@ -308,5 +308,7 @@ def _report(answer: Record, refused: "tuple[RejectedTool, ...]") -> "Registratio
         unchanged=answer.get("unchanged", 0),
         quarantined=tuple(RejectedTool(**entry) for entry in answer.get("quarantined", ())),
         refused=refused + tuple(RejectedTool(**entry) for entry in answer.get("refused", ())),
+        unlisted_quarantined=answer.get("unlisted_quarantined", 0),
+        unlisted_refused=answer.get("unlisted_refused", 0),
         catalog_revision=answer.get("catalog_revision", 0),
     )
