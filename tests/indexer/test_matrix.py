@@ -48,6 +48,18 @@ def test_scores_are_dot_products_whole_and_gathered(rows: int) -> None:
     np.testing.assert_allclose(gathered_scores(vectors, chosen, query), expected[chosen], atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "runs",
+    [[], [(0, 1)], [(5, 900)], [(0, 1_500)], [(3, 4), (9, 10)], [(0, 300), (301, 700), (1_200, 1_500)]],
+    ids=["none", "one row", "one run", "every row", "single rows", "several runs"],
+)
+def test_runs_of_neighbouring_rows_score_as_single_rows_do(runs: list[tuple[int, int]]) -> None:
+    vectors, query = _unit_rows(1_500, 40), _unit_rows(1, 40, seed=1)[0]
+    rows = np.array([row for start, end in runs for row in range(start, end)], dtype=np.int64)
+
+    assert gathered_scores(vectors, rows, query).tolist() == dot_scores(vectors, query)[rows].tolist()
+
+
 def test_a_row_finds_itself_and_equal_rows_come_in_order() -> None:
     matrix = _matrix()
     twin = matrix.snapshot().vectors[7].copy()
