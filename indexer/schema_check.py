@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 from urllib.parse import unquote
 
@@ -43,6 +43,7 @@ _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _HOLDS_SCHEMA: Final = frozenset({*_IN_PLACE, *_CHILD})
 _HOLDS_LIST: Final = frozenset({*_IN_PLACE_LISTS, *_CHILD_LISTS})
 _HOLDS_MAP: Final = frozenset({*_IN_PLACE_MAPS, *_CHILD_MAPS, *_DEFINITIONS})
+_CONTAINERS: Final = frozenset({dict, list, tuple})
 _NEEDS_A_LOOK: Final = re.compile(rb'"(?:\$ref|\$dynamicRef|\$recursiveRef|\$id|pattern|patternProperties)":')
 
 Path = tuple[str | int, ...]
@@ -55,7 +56,10 @@ def schema_problem(schema: JsonObject, field: str) -> InvalidToolError | None:
     `field` is the definition's field that holds it, `input_schema` or `output_schema`.
     """
     try:
-        check_size(schema, field)
+        text = _small_text(schema)
+        if text is None:
+            check_size(schema, field)
+            text = _serialised(schema, field)
         if field == "input_schema" and schema.get("type") != "object":
             got = schema.get("type")
             raise InvalidToolError(
@@ -63,13 +67,38 @@ def schema_problem(schema: JsonObject, field: str) -> InvalidToolError | None:
                 "the arguments of a tool are an object" + (f", not {_short(got)}" if got is not None else ""),
                 fix='Set "type": "object" at the root and put the arguments under "properties".',
             )
-        text = _serialised(schema, field)
         if _NEEDS_A_LOOK.search(text):
             _check_references_and_patterns(schema, field)
         _compile(text, field)
     except InvalidToolError as problem:
         return problem
     return None
+
+
+def _small_text(schema: JsonObject) -> bytes | None:
+    """A schema as JSON if that alone shows it to be within every bound, as nearly all are; else None.
+
+    Separators bound the number of values from above, and a walk over objects and arrays only is a fraction of one that
+    knows where it is.
+    """
+    try:
+        text = orjson.dumps(schema, option=orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS)
+    except (TypeError, ValueError):
+        return None
+    values = text.count(b",") + text.count(b"[") + text.count(b"{")
+    # NaN and infinities are written as null.
+    if len(text) > MAX_SCHEMA_BYTES or values > MAX_SCHEMA_VALUES or b"null" in text:
+        return None
+    level: list[Any] = [schema]
+    for _ in range(MAX_SCHEMA_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer) if type(inner) in _CONTAINERS]
+        if not level:
+            return text
+    return None
+
+
+def _inside(container: Any) -> Iterable[Any]:  # noqa: ANN401  a JSON object or array
+    return cast(dict[str, Any], container).values() if type(container) is dict else container
 
 
 def check_size(schema: JsonObject, field: str) -> None:

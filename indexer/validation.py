@@ -116,6 +116,8 @@ def _text_problem(definition: ToolDefinition) -> InvalidToolError | None:
         return InvalidToolError("name", f"must have 1 to {MAX_NAME_LENGTH} characters")
     if len(definition.description) > MAX_DESCRIPTION_BYTES:
         return InvalidToolError("description", f"is longer than {MAX_DESCRIPTION_BYTES:,} bytes", fix="Shorten it.")
+    if _is_plain(definition.encoded):
+        return None
     read = {
         "name": [definition.name],
         "namespace": [definition.namespace],
@@ -135,11 +137,15 @@ def _text_problem(definition: ToolDefinition) -> InvalidToolError | None:
     return None
 
 
+def _is_plain(data: bytes) -> bool:
+    """Whether JSON text has no invisible character: in ASCII those are escaped, or DEL."""
+    escaped = (b"\\u", b"\\b", b"\\f")
+    return data.isascii() and b"\x7f" not in data and not any(escape in data for escape in escaped)
+
+
 def _strings(schema: Mapping[str, Any]) -> list[str]:
     """Every string of a schema that passed the size check, keys among them."""
-    # Control characters are escaped or DEL, and plain ASCII has nothing else that is invisible.
-    data = orjson.dumps(schema)
-    if data.isascii() and b"\\u" not in data and b"\x7f" not in data:
+    if _is_plain(orjson.dumps(schema)):
         return []
     found: list[str] = []
     stack: list[Any] = [schema]

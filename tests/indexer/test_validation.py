@@ -436,3 +436,31 @@ def test_an_unknown_field_of_any_length_is_named_in_a_short_error() -> None:
     error = refusal({"name": "a", "x" * 100_000: 1})
     assert error.field.startswith("xxx")
     assert len(str(error)) < 1_000
+
+
+@pytest.mark.parametrize("character", ["\b", "\f", "\x00", "\x1b", "\x7f", "\u200b", "\u202e"])
+@pytest.mark.parametrize("place", ["description", "schema"])
+def test_a_character_nobody_sees_keeps_a_tool_in_quarantine_wherever_it_stands(character: str, place: str) -> None:
+    hidden = f"Reads{character} mail."
+    schema = {"type": "object", "properties": {"id": {"type": "string", "description": hidden}}}
+    definition = (
+        ToolDefinition(name="mail", description=hidden)
+        if place == "description"
+        else ToolDefinition(name="mail", description="Reads mail.", input_schema=schema)
+    )
+
+    problem = judge(definition)
+
+    assert problem is not None
+    assert problem.field == ("description" if place == "description" else "input_schema")
+
+
+@pytest.mark.parametrize("levels", [60, 70])
+def test_what_is_nested_too_deep_is_refused_and_the_rest_is_not(levels: int) -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels // 2):
+        schema = {"type": "object", "properties": {"inner": schema}}
+
+    problem = judge(ToolDefinition(name="deep", description="Goes down.", input_schema=schema))
+
+    assert (problem is None) == (levels == 60)
