@@ -89,10 +89,7 @@ def _name_in(raw: object) -> str:
 async def register_lines(
     chunks: AsyncIterator[bytes], registry: ToolRegistry, reader: EntryReader
 ) -> RegistrationReport:
-    """Register a stream of lines batch by batch: memory stays bounded, and every batch is durable before the next.
-
-    What `registry.register` was given grows only by the names it has seen, which are in the catalog by then.
-    """
+    """Register a stream of lines batch by batch: memory stays bounded, and every batch is durable before the next."""
     whole: RegistrationReport | None = None
     batch: list[ToolDefinition | RejectedTool] = []
     batch_bytes = 0

@@ -128,17 +128,18 @@ def show_report(report: Mapping[str, Any]) -> None:
     """What a registration did, and why what was not taken was not taken."""
     out = console()
     counts = ", ".join(f"{report[label]} {label}" for label in ("added", "changed", "unchanged"))
-    turned = ", ".join(f"{len(report[label])} {label}" for label in ("quarantined", "refused"))
+    numbers = {label: len(report[label]) + report.get(f"unlisted_{label}", 0) for label in ("quarantined", "refused")}
+    turned = ", ".join(f"{number} {label}" for label, number in numbers.items())
     out.print(f"{counts}, {turned} in {report['seconds']:.1f} s", markup=False)
-    for label in ("quarantined", "refused"):
+    for label, number in numbers.items():
         if report[label]:
             grid = table(label, "field", "reason")
             for entry in report[label][:50]:
                 where = entry["tool"] if not entry["place"] else f"{entry['place']} {entry['tool']}"
                 grid.add_row(short(where), short(entry["field"]), short(f"{entry['reason']} {entry['fix']}", 300))
             out.print(grid)
-            if len(report[label]) > 50:
-                out.print(f"... and {len(report[label]) - 50} more; --json lists them all", markup=False)
+            if number > 50:
+                out.print(f"... and {number - 50} more; --json lists {len(report[label])} of them", markup=False)
 
 
 def show_stats(stats: Mapping[str, Any]) -> None:

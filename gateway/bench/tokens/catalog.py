@@ -51,6 +51,8 @@ class BenchCatalog:
     embedder: Embedder
     refused: tuple[RejectedTool, ...] = ()
     """What could not be used, and why: broken entries, second definitions of a name, schemas in quarantine."""
+    unlisted_refused: int = 0
+    """How many more than those."""
     rows: dict[str, int] = field(default_factory=dict[str, int])
     """By NAMESPACE/NAME."""
 
@@ -157,6 +159,7 @@ async def build_catalog(
         meter=meter,
         embedder=embedder,
         refused=(*refused, *report.refused, *report.quarantined),
+        unlisted_refused=report.unlisted_refused + report.unlisted_quarantined,
         rows={f"{tool.namespace}/{tool.name}": row for row, tool in enumerate(tools)},
     )
 

@@ -203,7 +203,7 @@ def _catalog_record(catalog: BenchCatalog, settings: BenchmarkSettings) -> Recor
         "largest_tool_tokens": largest,
         "larger_than_context": int((catalog.tokens > settings.context_window).sum()),
         "encoder": catalog.embedder.embedder_id,
-        "refused": len(catalog.refused),
+        "refused": len(catalog.refused) + catalog.unlisted_refused,
         "first_refused": [
             {"place": one.place, "tool": one.tool, "reason": f"{one.field}: {one.reason}"}
             for one in catalog.refused[:_SHOWN_REFUSALS]

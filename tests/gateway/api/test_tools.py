@@ -259,6 +259,15 @@ async def test_a_bulk_load_may_come_in_pieces_of_any_size(client: httpx.AsyncCli
     assert answer.json()["refused"] == []
 
 
+async def test_a_bulk_load_of_refusals_lists_a_thousand_and_counts_the_rest(client: httpx.AsyncClient) -> None:
+    broken = b'{"name": "b%d", "input_schema": {"type": 7}}\n'
+    lines = b"".join(b"no tool\n" + broken % number for number in range(1500))
+    report = (await client.post("/v1/tools/bulk", content=lines)).json()
+    assert (len(report["refused"]), report["unlisted_refused"]) == (1000, 500)
+    assert (len(report["quarantined"]), report["unlisted_quarantined"]) == (1000, 500)
+    assert [entry["place"] for entry in report["refused"][:2]] == ["line 1", "line 3"]
+
+
 async def test_an_empty_bulk_load_is_an_empty_report(client: httpx.AsyncClient) -> None:
     answer = await client.post("/v1/tools/bulk", content=b"")
     assert answer.status_code == 200

@@ -1,8 +1,10 @@
 """What the tables for people show."""
 
+from typing import Any
+
 import pytest
 
-from gateway.cli.output import show_search
+from gateway.cli.output import show_report, show_search
 
 
 def test_a_found_tool_names_the_other_namespaces_that_hold_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -28,3 +30,19 @@ def test_a_found_tool_names_the_other_namespaces_that_hold_it(capsys: pytest.Cap
     assert "also in: west, north" in out
     assert "\x1b[31m" not in out
     assert "not reranked: timeout" in out
+
+
+def test_a_report_counts_what_it_does_not_list(capsys: pytest.CaptureFixture[str]) -> None:
+    entry = {"place": "line 1", "tool": "x", "field": "name", "reason": "is missing", "fix": ""}
+    report: dict[str, Any] = {
+        "added": 1,
+        "changed": 0,
+        "unchanged": 0,
+        "seconds": 1.0,
+        "quarantined": [],
+        "unlisted_quarantined": 0,
+    }
+    show_report({**report, "refused": [entry] * 60, "unlisted_refused": 500})
+    out = capsys.readouterr().out
+    assert "0 quarantined, 560 refused" in out
+    assert "... and 510 more; --json lists 60 of them" in out
