@@ -70,12 +70,12 @@ class RowLists:
         return rows[: np.searchsorted(rows, below)]
 
     def to_arrays(self, new_rows: Rows) -> tuple[list[Label], Rows, Rows]:
-        """Labels, (labels + 1,) offsets and (n,) rows, mapped through `new_rows`; -1 leaves a row out."""
+        """Labels, (labels + 1,) offsets and (n,) rows, mapped through `new_rows`, in any order; -1 leaves a row out."""
         labels: list[Label] = []
         groups: list[Rows] = []
         for label, column in self._lists.items():
             rows = new_rows[column.view()]
-            rows = rows[rows >= 0]
+            rows = np.sort(rows[rows >= 0])
             if len(rows):
                 labels.append(label)
                 groups.append(rows)

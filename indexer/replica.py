@@ -26,6 +26,8 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 MAX_DEAD_SHARE: Final = 0.2
 _WORTH_COMPACTING: Final = 1024
 """Fewer dead rows than this cost less than rebuilding the rest."""
+_SCATTERED: Final = 2
+"""Runs of rows a namespace, on average, from which a snapshot is not written before they are put together."""
 _CACHED_VIEWS: Final = 16
 _WORTH_CALIBRATING: Final = 16
 """In a catalog of fewer tools hardly a foreign request meets a word that it shares with one."""
@@ -208,16 +210,23 @@ class Replica:
         return dead >= _WORTH_COMPACTING and dead > MAX_DEAD_SHARE * self._matrix.n_rows
 
     def compact(self) -> None:
-        """Leave the dead rows behind; readers keep theirs until they let go of their state."""
-        keep = np.flatnonzero(self.state.matrix.penalty == 0)
+        """Leave the dead rows behind and put those of a tenant and namespace side by side, where filters read them
+        in passing; readers keep theirs until they let go of their state."""
+        keep = self._table.grouped(np.flatnonzero(self.state.matrix.penalty == 0))
         matrix, lexical = self._matrix.compacted(keep), self._lexical.compacted(keep)
         table = RowTable.from_arrays(self._table.to_arrays(keep))
         self._matrix, self._lexical, self._table = matrix, lexical, table
         self.state = self._publish()
 
+    @property
+    def _scattered(self) -> bool:
+        """Whether the rows of the namespaces of a large catalog lie in many more pieces than they need to."""
+        runs, namespaces = self._table.runs(self._matrix.n_rows)
+        return self._matrix.n_rows >= _WORTH_COMPACTING and runs > _SCATTERED * namespaces
+
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The live rows as the arrays of a snapshot file; quarantined tools are for the caller to keep."""
-        if self._matrix.dead:
+        if self._matrix.dead or self._scattered:
             self.compact()
         keep = np.arange(self._matrix.n_rows, dtype=np.int64)
         parts: dict[str, Mapping[str, npt.NDArray[Any]]] = {

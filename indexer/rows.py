@@ -156,6 +156,22 @@ class RowTable:
         """How many namespaces, of all tenants, the rows marked in (n,) `live` are of."""
         return len(np.unique(self._group.view()[: len(live)][live]))
 
+    def grouped(self, rows: Rows) -> Rows:
+        """The rows in order of tenant and namespace, so that those of one lie side by side; else in their own order."""
+        return rows[np.argsort(self._places()[self._group.view()[rows]], kind="stable")]
+
+    def runs(self, below: int) -> tuple[int, int]:
+        """Into how many runs of neighbours the rows of that moment fall by namespace, and how few it could be."""
+        groups = self._group.view()[:below]
+        return (int(np.count_nonzero(np.diff(groups))) + 1, len(np.unique(groups))) if below else (0, 0)
+
+    def _places(self) -> npt.NDArray[np.int64]:
+        """(groups,) the place of each group number in the order of tenant and namespace."""
+        numbers = [number for _, number in sorted(self._groups.items())]
+        places = np.empty(len(numbers), dtype=np.int64)
+        places[numbers] = np.arange(len(numbers))
+        return places
+
     # Writing.
 
     def append(self, entries: Sequence[RowEntry]) -> None:
@@ -188,7 +204,7 @@ class RowTable:
     # The table as arrays, for a snapshot file and for compaction.
 
     def to_arrays(self, keep: Rows) -> dict[str, npt.NDArray[Any]]:
-        """The rows in `keep` (ascending, no key twice), renumbered from 0."""
+        """The rows in `keep` (in any order, no key twice), renumbered from 0."""
         kept: list[int] = keep.tolist()
         new_rows = np.full(len(self._keys), -1, dtype=np.int64)
         new_rows[keep] = np.arange(len(keep))

@@ -107,7 +107,7 @@ class LexicalIndex:
         return self.snapshot().matched_terms(query, row)
 
     def compacted(self, keep_rows: Rows) -> "LexicalIndex":
-        """A new index of these rows (ascending, all live); the old one and its snapshots stay as they are."""
+        """A new index of these rows (distinct, all live), in this order; the old one and its snapshots stay."""
         self._flush()
         new_rows = np.full(self._rows, -1, dtype=np.int32)
         new_rows[keep_rows] = np.arange(len(keep_rows), dtype=np.int32)

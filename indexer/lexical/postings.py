@@ -61,10 +61,13 @@ def merge_segments(segments: Sequence[Segment]) -> Segment:
 
 
 def renumbered(segment: Segment, new_rows: npt.NDArray[np.int32]) -> Segment:
-    """The segment with rows mapped through `new_rows`, ascending where kept; -1 leaves a row out."""
+    """The segment with rows mapped through `new_rows`, in any order; -1 leaves a row out."""
     rows = new_rows[segment.rows]
-    kept = rows >= 0
-    return _by_term(segment.posting_terms()[kept], rows[kept], segment.frequencies[kept])
+    kept = np.flatnonzero(rows >= 0)
+    rows, terms = rows[kept], segment.posting_terms()[kept]
+    # One sort of one number a posting: several times faster than sorting by two keys.
+    order = np.argsort(terms.astype(np.int64) * len(new_rows) + rows, kind="stable")
+    return _by_term(terms[order], rows[order], segment.frequencies[kept[order]])
 
 
 def _by_term(
