@@ -55,8 +55,16 @@ class RemoteToolIndex:
         return deleted
 
     async def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
-        """As the gateway answers it; tools that the caller has found already are put last here."""
-        body: dict[str, Any] = {"queries": list(request.queries)}
+        """As the gateway answers it; tools that the caller has found already are put last here.
+
+        `worth_share` is measured against the best of all, not of the new ones.
+        """
+        body: dict[str, Any] = {
+            "queries": list(request.queries),
+            "worth_share": request.worth_share,
+            "min_confidence": request.min_confidence,
+            "collapse_duplicates": request.collapse_duplicates,
+        }
         # Some of what comes back may be known already, so ask for that much more.
         body["max_results"] = min(request.max_results + len(request.already_found), 100)
         if request.scope.namespaces is not None:

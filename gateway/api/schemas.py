@@ -28,6 +28,18 @@ class SearchBody(BaseModel):
     namespace: Name | None = Field(None, description="Only this namespace.")
     namespaces: list[Name] | None = Field(None, min_length=1, max_length=100, description="Only these namespaces.")
     tags: list[Name] = Field(default_factory=list, max_length=20, description="A tool must carry all of them.")
+    worth_share: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Only tools whose score is at least this share of the best one's, 0 to 1; 0: all of them.",
+    )
+    min_confidence: float = Field(
+        0.0, ge=0, le=1, description="Only matches at least so confident, 0 to 1; weak ones lie below one half."
+    )
+    collapse_duplicates: bool = Field(
+        True, description="One place for a tool that several namespaces hold; the others stand under also_in."
+    )
 
     @model_validator(mode="after")
     def _one_way_to_ask(self) -> "SearchBody":

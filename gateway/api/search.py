@@ -41,6 +41,9 @@ async def search(request: Request) -> JsonAnswer:
             queries=wanted.needs,
             max_results=wanted.max_results,
             scope=scope_of(caller, wanted.wanted_namespaces, wanted.tags),
+            worth_share=wanted.worth_share,
+            min_confidence=wanted.min_confidence,
+            collapse_duplicates=wanted.collapse_duplicates,
         )
     )
     if response.empty_reason == "nothing_in_scope":

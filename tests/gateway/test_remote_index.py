@@ -33,6 +33,9 @@ async def both() -> AsyncGenerator[tuple[ToolIndex, RemoteToolIndex]]:
     [
         ToolSearchRequest(queries=("refund an order",)),
         ToolSearchRequest(queries=("refund an order", "list orders"), max_results=2),
+        ToolSearchRequest(queries=("refund an order",), worth_share=1.0),
+        ToolSearchRequest(queries=("refund an order",), min_confidence=1.0),
+        ToolSearchRequest(queries=("refund an order",), collapse_duplicates=False),
         ToolSearchRequest(queries=("orders",), scope=SearchScope(tags=frozenset({"orders"}))),
         ToolSearchRequest(queries=("orders",), scope=SearchScope(namespaces=frozenset({"nowhere"}))),
     ],

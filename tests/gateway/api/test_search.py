@@ -54,6 +54,9 @@ async def test_an_empty_catalog_says_how_to_fill_it() -> None:
         ({"query": "a", "tags": "x"}, "tags", "list"),
         ({"query": "a", "namespace": "x", "namespaces": ["y"]}, "", "either namespace"),
         ({"query": "x" * 3000}, "query", "at most 2000"),
+        ({"query": "a", "worth_share": 1.5}, "worth_share", "less than or equal to 1"),
+        ({"query": "a", "min_confidence": "high"}, "min_confidence", "number"),
+        ({"query": "a", "collapse_duplicates": 1}, "collapse_duplicates", "boolean"),
     ],
 )
 async def test_a_bad_search_names_the_field(
@@ -86,4 +89,21 @@ async def test_a_tool_of_several_namespaces_takes_one_place_and_each_can_be_aske
         [other] = result["also_in"]
         body = {"query": "what has a customer ordered", "namespace": other}
         [asked] = (await client.post("/v1/search", json=body)).json()["results"]
+        body = {"query": "what has a customer ordered", "collapse_duplicates": False}
+        both = (await client.post("/v1/search", json=body)).json()["results"]
     assert (asked["namespace"], asked["also_in"]) == (other, [])
+    assert [(one["namespace"], one["also_in"]) for one in both] == [("east", []), ("west", [])]
+
+
+async def test_tools_far_below_the_best_or_of_little_confidence_are_left_out_where_that_is_asked_for(
+    client: httpx.AsyncClient,
+) -> None:
+    await client.post("/v1/tools", json={"name": "list_orders", "description": "List the orders of a customer."})
+
+    async def names(**asked: object) -> list[str]:
+        answer = await client.post("/v1/search", json={"query": "refund a paid order", **asked})
+        return [result["name"] for result in answer.json()["results"]]
+
+    assert await names() == ["refund_order", "list_orders"]
+    assert await names(worth_share=1) == ["refund_order"]
+    assert await names(min_confidence=1) == []
