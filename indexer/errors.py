@@ -6,9 +6,13 @@ IndexerError
 ├── EmbeddingError            an encoder failed
 │   └── DimensionMismatchError   vectors of another width than the collection's
 ├── UnknownEncoderError       no encoder goes by that name, or its extra is not installed
+├── InvalidSettingError       a setting that cannot be used; says what to set
 ├── StoreError                the store answered, but not as it should
 │   ├── StoreLockedError      another process owns the embedded store
-│   └── StoreUnavailableError the store cannot be reached
+│   ├── StoreMissingError     the collection is not there any more
+│   ├── EncoderMismatchError  the catalog holds another encoder's vectors
+│   │   └── CatalogMovedError it moved to another encoder while this process was running
+│   └── StoreUnavailableError the store cannot be reached, or cannot take this now: try again later
 └── CorruptSnapshotError      a replica snapshot that must be rebuilt from the store
 """
 
@@ -60,6 +64,10 @@ class UnknownEncoderError(IndexerError):
     """No encoder goes by that name, or the extra that brings it is not installed."""
 
 
+class InvalidSettingError(IndexerError):
+    """A setting that cannot be used; the message says what to set."""
+
+
 class StoreError(IndexerError):
     """The store answered, but not as it should."""
 
@@ -68,8 +76,25 @@ class StoreLockedError(StoreError):
     """Another process owns the embedded store."""
 
 
+class StoreMissingError(StoreError):
+    """The collection is not there, or not any more."""
+
+
+class EncoderMismatchError(StoreError):
+    """The catalog holds vectors of another encoder than this process has."""
+
+
+class CatalogMovedError(EncoderMismatchError):
+    """The catalog moved to another encoder while this process was running."""
+
+
 class StoreUnavailableError(StoreError):
-    """The store cannot be reached."""
+    """The store cannot be reached, or cannot take this now; the same again may succeed later."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        """What the store asked for; None where it did not say."""
+        super().__init__(message)
 
 
 class CorruptSnapshotError(IndexerError):

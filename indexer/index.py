@@ -23,6 +23,12 @@ class IndexStats:
     """'edge', 'qdrant' or 'memory'."""
     parts_bytes: dict[str, int] = field(default_factory=dict[str, int])
     """Memory by part: vectors, lexical, definitions, columns."""
+    stale: bool = False
+    """The store has not answered for a while, or the catalog is not this process's any more."""
+    silence_seconds: float = 0.0
+    """How long ago a store on a server last answered; 0 for an embedded one."""
+    problem: str = ""
+    """Why it does not answer, for people."""
 
 
 class ToolIndex(Protocol):

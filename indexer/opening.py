@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from indexer.embedders.base import Embedder
-from indexer.settings import IndexerSettings
+from indexer.settings import IndexerSettings, QdrantSettings
 
 if TYPE_CHECKING:
-    from qdrant_client import QdrantClient
-
+    from indexer.following import SharedLog
     from indexer.stores.base import ToolStore
     from indexer.stores.edge import EdgeToolStore
+    from indexer.stores.qdrant import QdrantToolStore
     from indexer.vector_index import VectorToolIndex
     from indexer.writing import CatalogWriter
 
@@ -31,10 +31,14 @@ SNAPSHOT_DIRECTORY: Final = "snapshots"
 async def open_index(settings: IndexerSettings, *, embedder: Embedder | None = None) -> "VectorToolIndex":
     """Open the catalog that the settings name, or make it; `aclose` it when done.
 
-    An embedded catalog has one owner at a time. Tools that another encoder has read are embedded again.
-    Raises: StoreLockedError, StoreUnavailableError, StoreError, UnknownEncoderError, EmbeddingError.
+    An embedded catalog has one owner at a time; tools in it that another encoder has read are embedded again. One on
+    a server is followed from here on; if the server is away and was known before, the index opens with what is known.
+    Raises: StoreLockedError, StoreUnavailableError, EncoderMismatchError, StoreError, UnknownEncoderError,
+    EmbeddingError.
     """
-    return await anyio.to_thread.run_sync(_open, settings, embedder)
+    index = await anyio.to_thread.run_sync(_open, settings, embedder)
+    index.start_following()
+    return index
 
 
 async def open_memory_index(embedder: Embedder, store: "ToolStore | None" = None) -> "VectorToolIndex":
@@ -61,27 +65,66 @@ def _open(settings: IndexerSettings, embedder: Embedder | None) -> "VectorToolIn
 
     if embedder is None:
         embedder = make_embedder(settings.encoder)
-    writer = _on_server(settings, embedder) if settings.qdrant_url else _embedded(settings, embedder)
-    return VectorToolIndex(writer, embedder, store_kind="qdrant" if settings.qdrant_url else "edge")
+    if settings.qdrant.url is None:
+        return VectorToolIndex(_embedded(settings, embedder), embedder, store_kind="edge")
+    writer = _on_server(settings, embedder)
+    return VectorToolIndex(writer, embedder, store_kind="qdrant", poll_seconds=settings.qdrant.poll_seconds)
 
 
 def _on_server(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter":
-    from indexer.stores.qdrant import QdrantToolStore, connect
     from indexer.validation import judge
     from indexer.writing import CatalogWriter
 
-    url = str(settings.qdrant_url)
-    client = connect(url, api_key=settings.qdrant_api_key)
-    store_id = f"{url.rstrip('/')}/{settings.collection}"
+    store_id = f"{settings.qdrant.url}/{settings.qdrant.collection}"
     name = f"{uuid.uuid5(uuid.NAMESPACE_URL, store_id).hex}.replica"
-    with _closed_on_error(client):
+    store = server_store(settings.qdrant, embedder.dimensions)
+    with _closed_on_error(store):
         return CatalogWriter(
-            QdrantToolStore(client, settings.collection, embedder.dimensions),
+            store,
             embedder,
             judge,
             store_id=store_id,
             snapshot_path=settings.home / SNAPSHOT_DIRECTORY / name,
+            log=shared_log(store, settings, embedder),
         )
+
+
+def server_store(qdrant: QdrantSettings, dimensions: int, *, collection: str | None = None) -> "QdrantToolStore":
+    """The store on the server that the settings name; nothing is sent yet. `collection`: another one than theirs."""
+    from indexer.stores.qdrant import QdrantToolStore
+    from indexer.stores.qdrant_calls import Pauses, connect
+    from indexer.stores.qdrant_collection import CollectionOptions
+
+    client = connect(str(qdrant.url), api_key=qdrant.api_key, timeout_seconds=qdrant.timeout_seconds)
+    return QdrantToolStore(
+        client,
+        collection or qdrant.collection,
+        dimensions,
+        options=CollectionOptions(
+            shards=qdrant.shards, replicas=qdrant.replicas, write_consistency=qdrant.write_consistency
+        ),
+        pauses=Pauses(patience_seconds=qdrant.timeout_seconds),
+    )
+
+
+def shared_log(store: "QdrantToolStore", settings: IndexerSettings, embedder: Embedder) -> "SharedLog":
+    """How that store is followed and written by this process."""
+    from indexer.following import SharedLog
+    from indexer.registering import encoder_id_of
+    from indexer.stores.revisions import Timing
+
+    timeout = float(settings.qdrant.timeout_seconds)
+    # One write may take its own time and that of its repetition; what came later than the grace was never sent twice.
+    timing = Timing(
+        patience_seconds=timeout, lease_seconds=max(60.0, 3 * timeout), grace_seconds=max(600, 20 * timeout)
+    )
+    return SharedLog(
+        store,
+        encoder_id=encoder_id_of(embedder),
+        encoder=settings.encoder,
+        timing=timing,
+        tombstone_seconds=settings.qdrant.tombstone_hours * 3600.0,
+    )
 
 
 def _embedded(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter":
@@ -100,7 +143,7 @@ def _embedded(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter":
 
 
 @contextmanager
-def _closed_on_error(resource: "QdrantClient | EdgeToolStore") -> Generator[None, None, None]:
+def _closed_on_error(resource: "ToolStore") -> Generator[None, None, None]:
     """Let go of what was opened if what needs it cannot be made."""
     with ExitStack() as stack:
         stack.callback(resource.close)

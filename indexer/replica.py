@@ -75,6 +75,13 @@ class ReplicaState:
         """The live row behind a model-facing alias."""
         return self._live(self.table.by_alias(tenant, alias, self.n_rows))
 
+    def revision_of(self, key: ToolKey) -> int:
+        """Of the last change of a tool that is active or quarantined; 0 for any other."""
+        if (held := self.quarantined.get(key)) is not None:
+            return held.revision
+        row = self.row_of(key)
+        return 0 if row is None else self.table.revision(row)
+
     def rows_named(self, tenant: str, name: str) -> list[int]:
         """Live rows whose name, alias or `namespace/name` is this one but for case."""
         return [row for row in self.table.by_name(tenant, name, self.n_rows) if self.alive(row)]
@@ -129,6 +136,8 @@ class Replica:
         self._calibration = UNCALIBRATED
         self._calibrated_live = 0
         self._revision = 0
+        self.followed: Mapping[str, Any] = {}
+        """How far the store had been read when this was saved, in the words of who reads it."""
         self.state = self._publish()
 
     @property

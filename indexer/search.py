@@ -83,7 +83,9 @@ class ToolSearchResponse:
     catalog_revision: int
     degraded: Degradation = "none"
     stale: bool = False
-    """The store cannot be reached: the answer comes from the last snapshot."""
+    """The store has not answered for a while: what others changed since then is missing."""
+    stale_seconds: float = 0.0
+    """For how long it has not answered, when stale."""
     empty_reason: EmptyReason = ""
     """Why there is nothing, or nothing new: `all_already_found` comes with the tools that the caller has already."""
     namespaces: tuple[str, ...] = ()

@@ -53,6 +53,7 @@ def save_snapshot(path: Path, replica: Replica, origin: SnapshotOrigin) -> None:
             "encoder_id": origin.encoder_id,
             "dimensions": origin.dimensions,
             "revision": replica.revision,
+            "followed": replica.followed,
             "body_bytes": place,
             "arrays": described,
             "quarantined": [_quarantined_record(tool) for tool in replica.state.quarantined.values()],
@@ -101,7 +102,9 @@ def load_snapshot(path: Path, origin: SnapshotOrigin) -> Replica | None:
             raise CorruptSnapshotError(f"{path} is {len(content):,} bytes long, not {body + header['body_bytes']:,}")
         arrays = {entry["name"]: _array(content, body, entry) for entry in header["arrays"]}
         quarantined = [_quarantined_tool(record) for record in header["quarantined"]]
-        return Replica.from_arrays(arrays, int(header["revision"]), quarantined)
+        replica = Replica.from_arrays(arrays, int(header["revision"]), quarantined)
+        replica.followed = header.get("followed", {})  # older files have none
+        return replica
     except FileNotFoundError:
         return None
     except OSError as error:

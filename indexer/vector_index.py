@@ -13,6 +13,7 @@ from indexer.definition import ToolDefinition, ToolKey
 from indexer.embedders.base import Embedder
 from indexer.finding import find_tools
 from indexer.index import IndexStats
+from indexer.polling import Poller, Ticker, every
 from indexer.replica import ReplicaState
 from indexer.search import (
     RegistrationReport,
@@ -30,6 +31,10 @@ _Result = TypeVar("_Result")
 _THREAD_WORTH_SECONDS: Final = 0.002
 """Searches that take longer than this leave the event loop; a hop to a thread costs about a tenth of it."""
 _SMOOTHING: Final = 0.2
+_POLL_SECONDS: Final = 0.5
+_LEAST_STALE_SECONDS: Final = 5.0
+_MISSED_POLLS: Final = 4
+"""Questions without an answer after which what is known counts as stale, if that is the longer time."""
 
 
 @final
@@ -37,15 +42,42 @@ class VectorToolIndex:
     """A `ToolIndex` whose searches never touch the store: they read the newest state of the replica, without locks.
 
     What `register` and `delete` acknowledged survives a killed process at once; it survives a power cut from the
-    next snapshot on, which large registrations and `aclose` write.
+    next snapshot on, which large registrations and `aclose` write. Where others write to the store as well, their
+    changes are in the replica a moment later (`start_following`).
     """
 
-    def __init__(self, writer: CatalogWriter, embedder: Embedder, *, store_kind: str) -> None:
+    def __init__(
+        self,
+        writer: CatalogWriter,
+        embedder: Embedder,
+        *,
+        store_kind: str,
+        poll_seconds: float = _POLL_SECONDS,
+        tick: Ticker | None = None,
+    ) -> None:
+        """`tick`: when to ask for news, by default every `poll_seconds`."""
         self._writer = writer
         self._embedder = embedder
         self._store_kind = store_kind
         self._writing = anyio.CapacityLimiter(1)
+        self._poller = Poller(self._follow, tick or every(poll_seconds))
+        self._stale_after = max(_LEAST_STALE_SECONDS, _MISSED_POLLS * poll_seconds)
         self._search_seconds = 2 * _THREAD_WORTH_SECONDS  # the first searches warm caches: not on the event loop
+
+    def start_following(self) -> None:
+        """Ask a shared store for news from now on, in the event loop that is running, until `aclose`."""
+        if self._writer.shared:
+            self._poller.start()
+
+    async def _follow(self) -> None:
+        if await self._write(self._writer.follow):
+            await self._write(self._writer.calibrate_if_much_changed)
+            await self._write(self._writer.save_if_much_changed)
+
+    def _stale_seconds(self) -> float:
+        """For how long the store has not answered, if that is too long; else 0."""
+        silence = self._writer.silence_seconds
+        return round(silence, 1) if silence > self._stale_after else 0.0
 
     async def register(
         self,
@@ -81,7 +113,9 @@ class VectorToolIndex:
             response = search()
         else:
             response = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
-        return replace(response, took_ms=round((time.perf_counter() - started) * 1e3, 3))
+        stale = self._stale_seconds()
+        took_ms = round((time.perf_counter() - started) * 1e3, 3)
+        return replace(response, took_ms=took_ms, stale=stale > 0, stale_seconds=stale)
 
     def _find(self, state: ReplicaState, request: ToolSearchRequest) -> ToolSearchResponse:
         """A search, timed by itself so that waiting for a thread does not count."""
@@ -146,6 +180,9 @@ class VectorToolIndex:
             dimensions=self._embedder.dimensions,
             store=self._store_kind,
             parts_bytes=self._writer.parts_bytes(),
+            stale=self._stale_seconds() > 0,
+            silence_seconds=round(self._writer.silence_seconds, 3),
+            problem=self._poller.problem,
         )
 
     async def _write(self, call: Callable[[], _Result]) -> _Result:
@@ -155,4 +192,5 @@ class VectorToolIndex:
     async def aclose(self) -> None:
         """As `ToolIndex.aclose`: also when the caller is being cancelled."""
         with anyio.CancelScope(shield=True):
+            await self._poller.aclose()
             await self._write(self._writer.close)

@@ -1,50 +1,36 @@
-"""The one writer of a catalog: judges, embeds, writes the store first and the replica after it."""
+"""The one writer of a catalog in this process: writes the store first and the replica after it, and follows others."""
 
 import itertools
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from indexer.definition import ToolDefinition, ToolKey
-from indexer.document import ToolDocument, document_of
+from indexer.document import ToolDocument
 from indexer.embedders.base import Embedder
-from indexer.engine import TEXT_RECIPE, embed_tools
-from indexer.errors import (
-    CorruptSnapshotError,
-    DimensionMismatchError,
-    EmbeddingError,
-    InvalidToolError,
-    StoreError,
-)
+from indexer.errors import CorruptSnapshotError, EmbeddingError, StoreError, StoreUnavailableError
+from indexer.following import ChangeLog, MustRebuildError, OwnedLog, Position
+from indexer.registering import Change, Judge, Known, Registration, as_change, embedded, encoder_id_of, tombstone
 from indexer.replica import Replica, ReplicaState
 from indexer.search import RegistrationReport, RejectedTool
 from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
-from indexer.stores.base import StoredTool, ToolStatus, ToolStore
+from indexer.stores.base import StoredTool, ToolStore
 
 _log = logging.getLogger(__name__)
 
 BATCH_TOOLS: Final = 128
 """Entries of one write. The embedded engine holds the interpreter lock for about 40 microseconds a tool, so that a
-batch of 512 would stop every request for 20 ms; smaller batches cost nothing in all."""
+batch of 512 would stop every request for 20 ms; smaller batches cost nothing in all. The next batch is read only when
+this one is in the store: a source that is faster waits."""
 BATCH_BYTES: Final = 1024 * 1024
 """Of the definitions of one write, about: tools may be a megabyte each."""
 SNAPSHOT_CHANGES: Final = 1024
 """A snapshot is written once a start would have to catch up with this many changes."""
-
-Judge = Callable[[ToolDefinition], InvalidToolError | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    """A change that is to be written."""
-
-    tool: StoredTool
-    document: ToolDocument | None
+_REBUILDS: Final = 3
+"""Times everything is read in vain, because tombstones went that were not read, before giving up for now."""
 
 
 class CatalogWriter:
@@ -62,82 +48,150 @@ class CatalogWriter:
         *,
         store_id: str,
         snapshot_path: Path | None = None,
+        log: ChangeLog | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Load the snapshot and catch up with the store. Raises: StoreError, EmbeddingError."""
+        """Load the snapshot and catch up with the store.
+
+        `log`: how the store is followed and written; by default as its only owner. One that is shared may be away at
+        the start if there is a snapshot: searches are then answered from it. Raises: StoreError, EmbeddingError.
+        """
         self._store = store
         self._embedder = embedder
         self._judge = judge
         self._snapshot_path = snapshot_path
-        self.encoder_id = f"{embedder.embedder_id}/{TEXT_RECIPE}"
-        """Of the vectors: by which encoder, of which texts. Vectors of different ids are never mixed."""
+        self._log: ChangeLog = log or OwnedLog(store)
+        self._monotonic = monotonic
+        self.encoder_id = encoder_id_of(embedder)
         self._origin = SnapshotOrigin(store_id=store_id, encoder_id=self.encoder_id, dimensions=embedder.dimensions)
         self._lock = threading.Lock()
         self._unsaved = 0
         self._store_in_doubt = False
         self._replica_in_doubt = False
+        self._settled = False
         self._closed = False
-        self._replica = self._load()
-        self._catch_up()
-        if self._replica.state.live != store.count():
-            _log.warning("the snapshot does not fit the store and is rebuilt from it")
-            self._replica = Replica(embedder.dimensions)
-            self._catch_up()
-        self.calibrate_if_much_changed()
+        self._heard_at = monotonic()
+        self._replica = Replica(embedder.dimensions)
+        self._start()
 
     @property
     def state(self) -> ReplicaState:
         """The newest state; readers take it once and keep it for the whole of their answer."""
         return self._replica.state
 
+    @property
+    def shared(self) -> bool:
+        """Whether others write to the store, so that `follow` must be called again and again."""
+        return self._log.shared
+
+    @property
+    def silence_seconds(self) -> float:
+        """How long ago a shared store last answered a question for news; 0 for one that only this process writes."""
+        return self._monotonic() - self._heard_at if self._log.shared else 0.0
+
     def parts_bytes(self) -> dict[str, int]:
         return self._replica.parts_bytes()
 
-    # Starting.
+    # Starting and following.
 
-    def _load(self) -> Replica:
-        if self._snapshot_path is not None:
-            try:
-                replica = load_snapshot(self._snapshot_path, self._origin)
-                if replica is not None and replica.revision <= self._store.last_revision():
-                    return replica
-            except CorruptSnapshotError as error:
-                _log.warning("the snapshot cannot be used and is rebuilt from the store: %s", error)
-        return Replica(self._embedder.dimensions)
+    def _start(self) -> None:
+        loaded = self._load()
+        try:
+            self._settle(patient=not loaded)
+        except StoreUnavailableError as error:
+            if not (loaded and self._log.shared):
+                raise
+            _log.warning("searching what was known %.0f s ago: %s", self.silence_seconds, error)
+        else:
+            self.calibrate_if_much_changed()
 
-    def _catch_up(self) -> None:
-        """Apply what the store has and the replica lacks; vectors of another encoder are made anew.
+    def _load(self) -> bool:
+        """Whether there was a snapshot to start from."""
+        if self._snapshot_path is None:
+            return False
+        try:
+            replica = load_snapshot(self._snapshot_path, self._origin)
+            if replica is None:
+                return False
+            followed = replica.followed or Position(through=replica.revision).to_record()
+            self._log.position = Position.from_record(followed)
+            age = time.time() - self._snapshot_path.stat().st_mtime
+        except (CorruptSnapshotError, OSError, KeyError, TypeError, ValueError) as error:
+            _log.warning("the snapshot cannot be used and is rebuilt from the store: %s", error)
+            return False
+        self._replica = replica
+        self._heard_at = self._monotonic() - max(age, 0.0)
+        return True
 
-        Those come back as later changes of the same scan, so that every follower sees them.
-        """
-        while self._follow():
-            pass
+    def _settle(self, *, patient: bool) -> None:
+        """The first catching up, and whether it all fits."""
+        self._catch_up(patient=patient)
+        count = self._log.settled_count()
+        if count is not None and count != self._replica.state.live:
+            _log.warning("the snapshot does not fit the store and is rebuilt from it")
+            self._rebuild(patient=patient)
+        self._settled = True
+
+    def follow(self) -> bool:
+        """Take over what others wrote; whether there was anything. Raises: StoreError, EmbeddingError."""
+        with self._lock:
+            self._check_open()
+            before = self._replica.state
+            if self._settled:
+                self._catch_up(patient=False)
+            else:
+                self._settle(patient=False)
+            self._compact_if_much_died()
+            self._log.maintain()
+            return self._replica.state is not before
+
+    def _catch_up(self, *, patient: bool) -> None:
+        """Apply what the store has and the replica lacks; vectors of another encoder are made anew."""
+        if self._replica_in_doubt:
+            self._rebuild(patient=patient)
+            return
+        try:
+            while self._take_over(self._replica, self._log.changes(patient=patient)):
+                pass
+        except MustRebuildError:
+            self._rebuild(patient=patient)
         self._store_in_doubt = False
+        self._heard_at = self._monotonic()
 
-    def _follow(self) -> bool:
-        """One scan; whether it wrote anything that a further scan must bring."""
-        wrote = 0
-        for batch in self._store.scan(after_revision=self._replica.revision):
+    def _rebuild(self, *, patient: bool) -> None:
+        """Read everything into a new replica; readers have the old one until it is whole."""
+        for _ in range(_REBUILDS):
+            replica = Replica(self._embedder.dimensions)
+            try:
+                wrote = self._take_over(replica, self._log.everything(patient=patient))
+                while wrote:
+                    wrote = self._take_over(replica, self._log.changes(patient=patient))
+            except MustRebuildError:
+                continue
+            self._replica = replica
+            self._replica_in_doubt = self._store_in_doubt = False
+            self._heard_at = self._monotonic()
+            return
+        raise StoreUnavailableError("The catalog changed whenever it was about to be read; try again.")
+
+    def _take_over(self, replica: Replica, changes: Iterator[list[StoredTool]]) -> bool:
+        """Apply changes; whether some were written on the way, so that there are more now."""
+        wrote = False
+        for batch in changes:
             foreign = [tool for tool in batch if self._is_foreign(tool)]
-            if foreign:
-                if not wrote:
-                    _log.warning(
-                        "the store holds vectors of another encoder or of other texts; embedding its tools again"
-                    )
-                self._write_again(foreign, self._store.last_revision() + 1)
-                wrote += len(foreign)
-            self._replica.apply([tool for tool in batch if not self._is_foreign(tool)])
+            if foreign and not wrote:
+                _log.warning("the store holds vectors of another encoder or of other texts; embedding its tools again")
+            _apply(replica, [tool for tool in batch if not self._is_foreign(tool)])
+            for start in range(0, len(foreign), BATCH_TOOLS):
+                part = [as_change(tool) for tool in foreign[start : start + BATCH_TOOLS]]
+                _apply(replica, self._log.write(self._embedded(part)))
+            wrote = wrote or bool(foreign)
             self._unsaved += len(batch)
-        return wrote > 0
+            self._heard_at = self._monotonic()
+        return wrote
 
     def _is_foreign(self, tool: StoredTool) -> bool:
         return tool.status == "active" and (tool.encoder_id != self.encoder_id or tool.vector is None)
-
-    def _write_again(self, tools: Sequence[StoredTool], revision: int) -> None:
-        pending = [
-            _Pending(replace(tool, revision=revision + number), document_of(tool.definition))
-            for number, tool in enumerate(tools)
-        ]
-        self._store.upsert(self._embedded(pending))
 
     # Registering.
 
@@ -161,99 +215,60 @@ class CatalogWriter:
 
     def _register(self, entries: Sequence[ToolDefinition | RejectedTool]) -> RegistrationReport:
         with self._lock:
-            self._prepare()
-            tally = _Tally(self._replica.state)
-            for entry in entries:
-                if isinstance(entry, RejectedTool):
-                    tally.refused.append(entry)
-                else:
-                    self._consider(entry, tally)
-            self._write(tally.in_order(self._replica.revision + 1))
-            return tally.report(self._replica.revision)
+            self._prepare(worthwhile=bool(entries))
+            registration = Registration(self._known, self._judge, self.encoder_id)
+            registration.take(entries)
+            self._write(registration.changes())
+            return registration.report(self._replica.revision)
 
-    def _consider(self, definition: ToolDefinition, tally: "_Tally") -> None:
-        if (unstorable := _unstorable(definition)) is not None:
-            tally.refused.append(unstorable)
-            return
-        if tally.is_active(definition):
-            tally.unchanged += 1  # it was judged when it came first
-            return
-        problem = self._judge(definition)
-        status: ToolStatus = "active" if problem is None else "quarantined"
-        if problem is not None:
-            tally.quarantined.append(
-                RejectedTool(
-                    place=str(definition.key),
-                    tool=definition.name,
-                    field=problem.field,
-                    reason=problem.reason,
-                    fix=problem.fix,
-                )
-            )
-        tool = StoredTool(
-            definition=definition,
-            content_hash=definition.content_hash,
-            revision=0,
-            status=status,
-            reason=_reason(problem) if problem is not None else "",
-            encoder_id=self.encoder_id if status == "active" else "",
-        )
-        tally.consider(tool)
+    def _known(self, key: ToolKey) -> Known | None:
+        state = self._replica.state
+        if (held := state.quarantined.get(key)) is not None:
+            return held.content_hash, "quarantined"
+        row = state.row_of(key)
+        return None if row is None else (state.table.content_hash(row), "active")
 
     def delete(self, keys: Iterable[ToolKey]) -> int:
         """Write tombstones for those that there are; how many that was. Raises: StoreError."""
         with self._lock:
             self._prepare()
-            state = self._replica.state
-            there = [key for key in dict.fromkeys(keys) if state.row_of(key) is not None or key in state.quarantined]
+            there = [key for key in dict.fromkeys(keys) if self._known(key) is not None]
             for start in range(0, len(there), BATCH_TOOLS):
-                self._write(
-                    [
-                        _Pending(_tombstone(key, self._replica.revision + number), None)
-                        for number, key in enumerate(there[start : start + BATCH_TOOLS], start=1)
-                    ]
-                )
+                self._write([Change(tombstone(key)) for key in there[start : start + BATCH_TOOLS]])
             return len(there)
 
-    def _prepare(self) -> None:
+    def _prepare(self, *, worthwhile: bool = True) -> None:
+        """Be where the store is: beside other writers always, else after a failure."""
+        self._check_open()
+        if not self._settled:
+            self._settle(patient=True)
+        elif self._replica_in_doubt or self._store_in_doubt or (self._log.shared and worthwhile):
+            self._catch_up(patient=True)
+
+    def _check_open(self) -> None:
         if self._closed:
             raise StoreError("The index is closed.")
-        if self._replica_in_doubt:
-            self._replica = Replica(self._embedder.dimensions)
-        if self._replica_in_doubt or self._store_in_doubt:
-            self._catch_up()
-            self._replica_in_doubt = False
 
-    def _write(self, pending: Sequence[_Pending]) -> None:
-        if not pending:
+    def _write(self, changes: Sequence[Change]) -> None:
+        if not changes:
             return
-        tools = self._embedded(pending)
+        tools = self._embedded(changes)
         # A write that failed may still have reached the store: it is asked before the next one.
         self._store_in_doubt = True
-        self._store.upsert(tools)
+        tools = self._log.write(tools)
         self._store_in_doubt = False
         self._replica_in_doubt = True
-        self._replica.apply(tools, {one.tool.key: one.document for one in pending if one.document is not None})
+        _apply(self._replica, tools, {one.tool.key: one.document for one in changes if one.document is not None})
         self._replica_in_doubt = False
         self._unsaved += len(tools)
+        self._compact_if_much_died()
+
+    def _embedded(self, changes: Sequence[Change]) -> list[StoredTool]:
+        return embedded(self._embedder, changes, terms=self._log.shared)
+
+    def _compact_if_much_died(self) -> None:
         if self._replica.wants_compaction:
             self._replica.compact()
-
-    def _embedded(self, pending: Sequence[_Pending]) -> list[StoredTool]:
-        documents = [one.document for one in pending if one.document is not None]
-        vectors = iter(embed_tools(self._embedder, documents) if documents else np.empty((0, 0), dtype=np.float32))
-        tools: list[StoredTool] = []
-        for one in pending:
-            if one.document is None:
-                tools.append(one.tool)
-                continue
-            vector = next(vectors)
-            if vector.shape != (self._embedder.dimensions,):
-                raise DimensionMismatchError(
-                    expected=self._embedder.dimensions, got=len(vector), where=self._embedder.embedder_id
-                )
-            tools.append(replace(one.tool, vector=vector, encoder_id=self.encoder_id))
-        return tools
 
     # Calibrating and saving.
 
@@ -278,6 +293,7 @@ class CatalogWriter:
     def _save(self) -> None:
         self._store.flush()
         if self._snapshot_path is not None:
+            self._replica.followed = self._log.position.to_record()
             save_snapshot(self._snapshot_path, self._replica, self._origin)
         self._unsaved = 0
 
@@ -296,81 +312,9 @@ class CatalogWriter:
             self._store.close()
 
 
-class _Tally:
-    """What a batch amounts to, entry by entry; of several definitions of one tool the last is written."""
-
-    def __init__(self, state: ReplicaState) -> None:
-        self._state = state
-        self._changes: dict[ToolKey, StoredTool] = {}
-        self._added = self._changed = 0
-        self.unchanged = 0
-        self.quarantined: list[RejectedTool] = []
-        self.refused: list[RejectedTool] = []
-
-    def is_active(self, definition: ToolDefinition) -> bool:
-        """Whether exactly this definition is active already."""
-        return self._known(definition.key) == (definition.content_hash, "active")
-
-    def consider(self, tool: StoredTool) -> None:
-        known = self._known(tool.key)
-        if known != (tool.content_hash, tool.status):
-            self._changes.pop(tool.key, None)  # written in the place of the last definition, not of the first
-            self._changes[tool.key] = tool
-        if tool.status == "quarantined":
-            return
-        if known is None:
-            self._added += 1
-        else:
-            self._changed += 1
-
-    def _known(self, key: ToolKey) -> tuple[str, ToolStatus] | None:
-        if (change := self._changes.get(key)) is not None:
-            return change.content_hash, change.status
-        if (held := self._state.quarantined.get(key)) is not None:
-            return held.content_hash, "quarantined"
-        row = self._state.row_of(key)
-        return None if row is None else (self._state.table.content_hash(row), "active")
-
-    def in_order(self, first_revision: int) -> list[_Pending]:
-        return [
-            _Pending(
-                replace(tool, revision=revision),
-                document_of(tool.definition) if tool.status == "active" else None,
-            )
-            for revision, tool in enumerate(self._changes.values(), start=first_revision)
-        ]
-
-    def report(self, revision: int) -> RegistrationReport:
-        return RegistrationReport(
-            added=self._added,
-            changed=self._changed,
-            unchanged=self.unchanged,
-            quarantined=tuple(self.quarantined),
-            refused=tuple(self.refused),
-            catalog_revision=revision,
-        )
-
-
-def _tombstone(key: ToolKey, revision: int) -> StoredTool:
-    definition = ToolDefinition(name=key.name, namespace=key.namespace, tenant=key.tenant)
-    return StoredTool(definition=definition, content_hash="", revision=revision, status="deleted")
-
-
-def _reason(problem: InvalidToolError) -> str:
-    return f"{problem.field}: {problem.reason} {problem.fix}".rstrip()
-
-
-def _unstorable(definition: ToolDefinition) -> RejectedTool | None:
-    """What every engine keeps as plain text must be text; what else is wrong with a definition is for the judge."""
-    try:
-        for text in (*definition.key, *definition.tags):
-            text.encode()
-    except UnicodeEncodeError:
-        return RejectedTool(
-            place=ascii(str(definition.key)),
-            tool=ascii(definition.name),
-            field="name, namespace, tenant or tags",
-            reason="holds half of a surrogate pair.",
-            fix="Write it as valid Unicode text.",
-        )
-    return None
+def _apply(
+    replica: Replica, tools: Sequence[StoredTool], documents: Mapping[ToolKey, ToolDocument] | None = None
+) -> None:
+    """Take over what is newer than what the replica has: a shared store may tell the same twice."""
+    state = replica.state
+    replica.apply([tool for tool in tools if tool.revision > state.revision_of(tool.key)], documents)

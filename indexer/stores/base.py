@@ -9,8 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.definition import ToolDefinition, ToolKey
+from indexer.stores.ledger import Ledger, Span
 
 ToolStatus = Literal["active", "quarantined", "deleted"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseTerms:
+    """A tool's words as a sparse vector, for engines that search by themselves."""
+
+    indices: npt.NDArray[np.uint32]
+    """(t,) hashed terms, distinct."""
+    weights: npt.NDArray[np.float32]
+    """(t,) what each term says, without its rarity: the engine knows in how many tools it stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +37,10 @@ class StoredTool:
     encoder_id: str = ""
     vector: npt.NDArray[np.float32] | None = None
     """(dimensions,) unit float32; None for what no search may find, and where it was not asked for."""
+    terms: SparseTerms | None = None
+    """Written where an engine has a use for it, never read back."""
+    deleted_at: float = 0.0
+    """Of a tombstone, seconds since the epoch."""
 
     @property
     def key(self) -> ToolKey:
@@ -68,3 +83,39 @@ class ToolStore(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class SharedToolStore(ToolStore, Protocol):
+    """A store that several gateways write and follow; `revisions` says how they keep out of each other's way."""
+
+    def ledger(self, *, patient: bool = True) -> Ledger:
+        """What the writers agree on, made on first use. `patient`: try again for a while if the store is away."""
+        ...
+
+    def swap_ledger(self, seen: Ledger, wanted: Ledger) -> Ledger:
+        """Put `wanted` in the place of `seen` if that still stands; what stands afterwards."""
+        ...
+
+    def upsert_newer(self, tools: Sequence[StoredTool], *, before: int) -> None:
+        """As `upsert`, but points whose revision is `before` or higher stay as they are."""
+        ...
+
+    def scan_spans(self, spans: Sequence[Span], *, batch_size: int = 1024) -> Iterator[list[StoredTool]]:
+        """Every tool whose revision lies in one of the spans, with vectors, in order of revision."""
+        ...
+
+    def scan_all(self, *, batch_size: int = 1024, vectors: bool = True) -> Iterator[list[StoredTool]]:
+        """Every tool, tombstones too, in no order; one written meanwhile may or may not be among them."""
+        ...
+
+    def tombstones(self, *, through: int, batch_size: int = 1024) -> Iterator[list[StoredTool]]:
+        """Deleted tools up to a revision, in order of it, without vectors."""
+        ...
+
+    def purge(self, *, through: int) -> None:
+        """Remove tombstones up to a revision for good."""
+        ...
+
+    def refresh(self) -> None:
+        """Find out anew where the catalog lies; the next call goes there."""
+        ...

@@ -8,12 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from indexer.alias import model_alias
 from indexer.definition import ToolDefinition, definition_from_record
 from indexer.errors import DimensionMismatchError, StoreError
 from indexer.stores.base import StoredTool
 
 DENSE: Final = "dense"
 """The named vector that holds the embedding."""
+WORDS: Final = "words"
+"""The named sparse vector that holds the words, where the engine searches by itself."""
+STATUSES: Final = ("active", "quarantined", "deleted")
 KEYWORD_FIELDS: Final = ("namespace", "tags", "status", "trust")
 """Payload fields with a keyword index; `tenant` has its own kind and `revision` is an integer range."""
 
@@ -34,7 +38,7 @@ def decode_definition(encoded: bytes | str) -> ToolDefinition:
 def payload_of(tool: StoredTool) -> dict[str, Any]:
     """The point's payload; everything a filter needs stands outside the definition."""
     definition = tool.definition
-    return {
+    payload: dict[str, Any] = {
         "tenant": definition.tenant,
         "namespace": definition.namespace,
         "tags": list(definition.tags),
@@ -45,6 +49,20 @@ def payload_of(tool: StoredTool) -> dict[str, Any]:
         "content_hash": tool.content_hash,
         "encoder_id": tool.encoder_id,
         "definition": definition.encoded.decode(),
+    }
+    if tool.deleted_at:
+        payload["deleted_at"] = tool.deleted_at
+    return payload
+
+
+def search_fields(definition: ToolDefinition) -> dict[str, Any]:
+    """What a payload must hold beside that where the engine searches by itself: what a tool may be called by."""
+    alias = model_alias(definition.key)
+    names = (definition.name, alias, f"{definition.namespace}/{definition.name}")
+    return {
+        "alias": alias,
+        "names": list(dict.fromkeys(name.casefold() for name in names)),
+        "pinned": definition.pinned,
     }
 
 
@@ -61,6 +79,7 @@ def tool_of(payload: Mapping[str, Any] | None, vector: object) -> StoredTool:
             reason=payload.get("reason", ""),
             encoder_id=payload.get("encoder_id", ""),
             vector=_dense(vector),
+            deleted_at=float(payload.get("deleted_at", 0.0)),
         )
     except KeyError as error:
         raise StoreError(f"A stored point lacks {error}: it was not written by this program.") from error

@@ -18,7 +18,7 @@ from indexer.stores.base import StoredTool, ToolStore
 from indexer.stores.edge import EdgeToolStore
 from indexer.stores.qdrant import QdrantToolStore
 from tests.congruence.engines import Engine, edge_engine, qdrant_engine, replica_engine, searching
-from tests.contracts.stores import DIMENSIONS, edge_house, unit
+from tests.contracts.stores import DIMENSIONS, LOCAL, edge_house, unit
 
 TENANTS = ("default", "acme")
 NAMESPACES = ("shop", "weather", "mail")
@@ -86,7 +86,8 @@ def test_replica_and_qdrant_client_agree(
 ) -> None:
     batches = numbered(history)
     client = QdrantClient(":memory:")
-    store = QdrantToolStore(client, "tools", DIMENSIONS, payload_indexes=False)
+    store = QdrantToolStore(client, "tools", DIMENSIONS, options=LOCAL)
+    assert store.count() == 0
     for batch in batches:
         store.upsert(batch)
     replica = replica_engine(batches, DIMENSIONS)
@@ -147,7 +148,7 @@ def test_many_points_and_a_narrow_scope_agree() -> None:
     ]
     batches = numbered([[(definition, "active") for definition in definitions_]])
     client = QdrantClient(":memory:")
-    store = QdrantToolStore(client, "tools", DIMENSIONS, payload_indexes=False)
+    store = QdrantToolStore(client, "tools", DIMENSIONS, options=LOCAL)
     store.upsert(batches[0])
     asked = [
         SearchScope(namespaces=frozenset({"space_3"})),

@@ -1,24 +1,32 @@
 """The stores under contract: how each is opened, and opened again over the same data."""
 
 import atexit
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from indexer.definition import ToolDefinition
 from indexer.stores.base import StoredTool, ToolStatus, ToolStore
 from indexer.stores.edge import EdgeToolStore
 from indexer.stores.memory import MemoryToolStore
 from indexer.stores.qdrant import QdrantToolStore
+from indexer.stores.qdrant_calls import connect
+from indexer.stores.qdrant_collection import CollectionOptions
+from tests.qdrant_stub import QdrantStub, StubServer
 
 DIMENSIONS: Final = 16
+LOCAL: Final = CollectionOptions(payload_indexes=False)
+"""For the in-process client, which has no payload indexes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +61,43 @@ def qdrant_house(folder: Path) -> StoreHouse:
 
     def open_store() -> ToolStore:
         client = QdrantClient(path=str(folder / "qdrant"))
-        return QdrantToolStore(client, "tools", DIMENSIONS, payload_indexes=False)
+        return QdrantToolStore(client, "tools", DIMENSIONS, options=LOCAL)
 
     return StoreHouse("qdrant", open_store)
 
 
-HOUSES: Final = (memory_house, edge_house, qdrant_house)
+def stub_house(folder: Path) -> StoreHouse:
+    """The server's REST interface, spoken to over HTTP by the real client."""
+    return StoreHouse("stub", partial(_server_store, shared_stub().url, f"tools-{uuid4().hex}"))
+
+
+def server_house(folder: Path) -> StoreHouse:
+    """A real server, where the test run is told of one."""
+    url = os.environ.get("QDRANT_URL")
+    if not url:
+        pytest.skip("needs a Qdrant server: set QDRANT_URL to its address")
+    return StoreHouse("server", partial(_server_store, url, f"toolscout-test-{uuid4().hex}"))
+
+
+def _server_store(url: str, collection: str) -> ToolStore:
+    return QdrantToolStore(connect(url, timeout_seconds=10), collection, DIMENSIONS)
+
+
+@cache
+def shared_stub() -> StubServer:
+    """One stub for all tests of this process that only need a server; each takes a collection of its own."""
+    stub = QdrantStub()
+    server = StubServer(stub)
+
+    def end() -> None:
+        server.stop()
+        stub.close()
+
+    atexit.register(end)
+    return server
+
+
+HOUSES: Final = (memory_house, edge_house, qdrant_house, stub_house, server_house)
 
 
 def unit(seed: int) -> npt.NDArray[np.float32]:

@@ -10,7 +10,7 @@ from indexer.embedders.hashing import HashingEmbedder
 from indexer.errors import StoreLockedError, StoreUnavailableError, UnknownEncoderError
 from indexer.opening import open_index
 from indexer.search import SearchScope, ToolSearchRequest
-from indexer.settings import IndexerSettings
+from indexer.settings import IndexerSettings, QdrantSettings
 from indexer.stores.edge import EdgeToolStore
 from indexer.vector_index import VectorToolIndex
 from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, tool
@@ -71,7 +71,7 @@ async def test_an_unknown_encoder_is_refused_before_anything_is_written(tmp_path
 
 
 async def test_a_server_that_is_away_is_reported(tmp_path: Path) -> None:
-    away = IndexerSettings(home=tmp_path, encoder="hashing", qdrant_url="http://127.0.0.1:9")
+    away = IndexerSettings(home=tmp_path, encoder="hashing", qdrant=QdrantSettings(url="http://127.0.0.1:9", timeout_seconds=1))
     with pytest.raises(StoreUnavailableError, match="TOOLSCOUT_QDRANT_URL"):
         await open_index(away)
 

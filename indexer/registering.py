@@ -1,0 +1,158 @@
+"""What becomes of the entries of a registration: judged, counted, embedded; the same for every kind of index."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from indexer.definition import ToolDefinition, ToolKey
+from indexer.document import ToolDocument, document_of
+from indexer.embedders.base import Embedder
+from indexer.engine import TEXT_RECIPE, embed_tools
+from indexer.errors import DimensionMismatchError, InvalidToolError
+from indexer.search import RegistrationReport, RejectedTool
+from indexer.sparse import document_terms
+from indexer.stores.base import StoredTool, ToolStatus
+
+Judge = Callable[[ToolDefinition], InvalidToolError | None]
+Known = tuple[str, ToolStatus]
+"""Content hash and status of a tool that is in the catalog and not deleted."""
+
+
+class Lookup(Protocol):
+    """What the catalog knows of a tool."""
+
+    def __call__(self, key: ToolKey) -> Known | None: ...
+
+
+def encoder_id_of(embedder: Embedder) -> str:
+    """By which encoder, of which texts; vectors of different ids are never mixed."""
+    return f"{embedder.embedder_id}/{TEXT_RECIPE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A tool that is to be written, and the document it is found by; None for what no search may find."""
+
+    tool: StoredTool
+    document: ToolDocument | None = None
+
+
+def as_change(tool: StoredTool) -> Change:
+    return Change(tool, document_of(tool.definition) if tool.status == "active" else None)
+
+
+class Registration:
+    """A batch of entries, entry by entry; of several definitions of one tool the last is written."""
+
+    def __init__(self, known: Lookup, judge: Judge, encoder_id: str) -> None:
+        self._known_before = known
+        self._judge = judge
+        self._encoder_id = encoder_id
+        self._changes: dict[ToolKey, StoredTool] = {}
+        self._added = self._changed = self._unchanged = 0
+        self._quarantined: list[RejectedTool] = []
+        self._refused: list[RejectedTool] = []
+
+    def take(self, entries: Iterable[ToolDefinition | RejectedTool]) -> None:
+        """Look at the entries in order."""
+        for entry in entries:
+            if isinstance(entry, RejectedTool):
+                self._refused.append(entry)
+            elif (unstorable := _unstorable(entry)) is not None:
+                self._refused.append(unstorable)
+            elif self._known(entry.key) == (entry.content_hash, "active"):
+                self._unchanged += 1  # it was judged when it came first
+            else:
+                self._consider(entry)
+
+    def _consider(self, definition: ToolDefinition) -> None:
+        problem = self._judge(definition)
+        if problem is not None:
+            self._quarantined.append(_rejected(definition, problem))
+        tool = StoredTool(
+            definition=definition,
+            content_hash=definition.content_hash,
+            revision=0,
+            status="active" if problem is None else "quarantined",
+            reason="" if problem is None else f"{problem.field}: {problem.reason} {problem.fix}".rstrip(),
+            encoder_id=self._encoder_id if problem is None else "",
+        )
+        known = self._known(tool.key)
+        if known != (tool.content_hash, tool.status):
+            self._changes.pop(tool.key, None)  # written in the place of the last definition, not of the first
+            self._changes[tool.key] = tool
+        if problem is None:
+            self._added += known is None
+            self._changed += known is not None
+
+    def _known(self, key: ToolKey) -> Known | None:
+        change = self._changes.get(key)
+        return self._known_before(key) if change is None else (change.content_hash, change.status)
+
+    def changes(self) -> list[Change]:
+        """What is to be written, without revisions and vectors."""
+        return [as_change(tool) for tool in self._changes.values()]
+
+    def report(self, revision: int) -> RegistrationReport:
+        return RegistrationReport(
+            added=self._added,
+            changed=self._changed,
+            unchanged=self._unchanged,
+            quarantined=tuple(self._quarantined),
+            refused=tuple(self._refused),
+            catalog_revision=revision,
+        )
+
+
+def embedded(embedder: Embedder, changes: Sequence[Change], *, terms: bool = False) -> list[StoredTool]:
+    """The tools of the changes with their vectors; `terms`: and with their words as sparse vectors.
+
+    Raises: EmbeddingError.
+    """
+    documents = [change.document for change in changes if change.document is not None]
+    vectors = iter(embed_tools(embedder, documents) if documents else np.empty((0, 0), dtype=np.float32))
+    tools: list[StoredTool] = []
+    for change in changes:
+        if change.document is None:
+            tools.append(change.tool)
+            continue
+        vector = next(vectors)
+        if vector.shape != (embedder.dimensions,):
+            raise DimensionMismatchError(expected=embedder.dimensions, got=len(vector), where=embedder.embedder_id)
+        words = document_terms(change.document) if terms else None
+        tools.append(replace(change.tool, vector=vector, terms=words, encoder_id=encoder_id_of(embedder)))
+    return tools
+
+
+def tombstone(key: ToolKey) -> StoredTool:
+    """What stays of a deleted tool, so that followers see it go."""
+    definition = ToolDefinition(name=key.name, namespace=key.namespace, tenant=key.tenant)
+    return StoredTool(definition=definition, content_hash="", revision=0, status="deleted")
+
+
+def _rejected(definition: ToolDefinition, problem: InvalidToolError) -> RejectedTool:
+    return RejectedTool(
+        place=str(definition.key),
+        tool=definition.name,
+        field=problem.field,
+        reason=problem.reason,
+        fix=problem.fix,
+    )
+
+
+def _unstorable(definition: ToolDefinition) -> RejectedTool | None:
+    """What every engine keeps as plain text must be text; what else is wrong with a definition is for the judge."""
+    try:
+        for text in (*definition.key, *definition.tags):
+            text.encode()
+    except UnicodeEncodeError:
+        return RejectedTool(
+            place=ascii(str(definition.key)),
+            tool=ascii(definition.name),
+            field="name, namespace, tenant or tags",
+            reason="holds half of a surrogate pair.",
+            fix="Write it as valid Unicode text.",
+        )
+    return None

@@ -1,0 +1,46 @@
+"""A tool's words, and a query's, as sparse vectors for an engine that searches by itself; pure.
+
+BM25F as in `lexical`, but for what only the whole catalog can tell: rarity is left to the engine (its IDF modifier),
+and average lengths are constants, because a vector is written once and a catalog changes.
+"""
+
+import zlib
+from collections import Counter
+from typing import Final
+
+import numpy as np
+
+from indexer.document import ToolDocument
+from indexer.lexical import DEFAULT_BM25F, FIELDS, tokenize
+from indexer.stores.base import SparseTerms
+
+_AVERAGE_TERMS: Final = (4.0, 7.0, 3.0, 23.0, 13.0, 57.0, 8.0, 2.0)
+"""Of each field, in the order of `FIELDS`: means of 3,458 AWS and Google operations; those have no examples."""
+_MAX_TEXT: Final = 8_000
+"""Characters of a field that are read; longer ones add next to nothing."""
+
+
+def document_terms(document: ToolDocument) -> SparseTerms:
+    """(t,) terms of a tool, each weighed by its frequency in the fields, saturated: between 0 and k1 + 1."""
+    frequencies: Counter[int] = Counter()
+    parameters = DEFAULT_BM25F
+    for name, weight, b, average in zip(FIELDS, parameters.weights, parameters.b, _AVERAGE_TERMS, strict=True):
+        terms = tokenize(getattr(document, name)[:_MAX_TEXT])
+        share = weight / (1.0 - b + b * len(terms) / average) if terms else 0.0
+        for term, count in Counter(map(_hashed, terms)).items():
+            frequencies[term] += share * count  # pyright: ignore[reportArgumentType]  a Counter of floats adds as well
+    k1 = parameters.k1
+    values = np.fromiter(frequencies.values(), dtype=np.float32, count=len(frequencies))
+    indices = np.fromiter(frequencies.keys(), dtype=np.uint32, count=len(frequencies))
+    return SparseTerms(indices, np.asarray(values * (k1 + 1) / (k1 + values), dtype=np.float32))
+
+
+def query_terms(query: str) -> SparseTerms:
+    """(t,) terms of a query, each once, all of weight 1."""
+    indices = np.array(sorted({_hashed(term) for term in tokenize(query)}), dtype=np.uint32)
+    return SparseTerms(indices, np.ones(len(indices), dtype=np.float32))
+
+
+def _hashed(term: str) -> int:
+    """32 bits of a term, the same in every process; two of 100,000 terms share one about once."""
+    return zlib.crc32(term.encode())
