@@ -76,25 +76,30 @@ def schema_problem(schema: JsonObject, field: str) -> InvalidToolError | None:
 
 
 def _small_text(schema: JsonObject) -> bytes | None:
-    """A schema as JSON if that alone shows it to be within every bound, as nearly all are; else None.
+    """A schema as JSON if a short look shows it to be within every bound, as nearly all are; else None.
 
-    Separators bound the number of values from above, and a walk over objects and arrays only is a fraction of one that
-    knows where it is.
+    Level by level and without places: a fraction of what `check_size` takes, which says where a fault is.
     """
+    level: list[Any] = [schema]
+    values = size = 0
+    for _ in range(MAX_SCHEMA_DEPTH):
+        inner = [value for container in level for value in _inside(container)]
+        values += len(inner)
+        size += sum(len(value) for value in inner if type(value) is str)
+        # Parts may be shared: what is small as objects can be without end as text, so it is bounded first.
+        if values > MAX_SCHEMA_VALUES or size > MAX_SCHEMA_BYTES:
+            return None
+        level = [value for value in inner if type(value) in _CONTAINERS]
+        if not level:
+            break
+    else:
+        return None
     try:
         text = orjson.dumps(schema, option=orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS)
     except (TypeError, ValueError):
         return None
-    values = text.count(b",") + text.count(b"[") + text.count(b"{")
     # NaN and infinities are written as null.
-    if len(text) > MAX_SCHEMA_BYTES or values > MAX_SCHEMA_VALUES or b"null" in text:
-        return None
-    level: list[Any] = [schema]
-    for _ in range(MAX_SCHEMA_DEPTH):
-        level = [inner for outer in level for inner in _inside(outer) if type(inner) in _CONTAINERS]
-        if not level:
-            return text
-    return None
+    return None if len(text) > MAX_SCHEMA_BYTES or b"null" in text else text
 
 
 def _inside(container: Any) -> Iterable[Any]:  # noqa: ANN401  a JSON object or array
