@@ -13,6 +13,7 @@ from gateway.chat.prompt import ToolSpec
 from gateway.errors import ToolExecutionError
 from gateway.tools.callback import ToolMetadata
 from gateway.tools.context import ToolContext
+from gateway.tools.listed_tool import ListedTool
 from gateway.tools.resolver import ToolCallbackFactory
 from gateway.tools.search_tool import (
     SEARCH_TOOL_NAME,
@@ -27,7 +28,7 @@ from gateway.tools.search_tool import (
     listed_names,
     repeated_text,
 )
-from indexer import IndexerError, SearchScope, ToolDefinition, ToolKey, ToolSearchResponse
+from indexer import IndexerError, SearchScope, ToolDefinition, ToolIndex, ToolKey, ToolSearchResponse
 
 SEARCHES: Final = "searches"
 
@@ -53,6 +54,7 @@ class _Search:
 class ToolSearchRun(ToolLoopRun):
     """A run that knows what it has discovered; the order of discovery is the order of the model's tool list."""
 
+    index: ToolIndex
     factory: ToolCallbackFactory
     max_discovered: int
     discovered: dict[str, ToolKey] = field(default_factory=dict[str, ToolKey])
@@ -91,7 +93,10 @@ class ToolSearchRun(ToolLoopRun):
             return
         self.max_discovered += pinned  # pinned tools take no one's place
         self.discovered[name] = definition.key
-        self.callbacks[name] = self.factory.callback_for(definition, name)
+        callback = self.factory.callback_for(definition, name)
+        if callback.metadata.runs_here:
+            callback = ListedTool(callback=callback, key=definition.key, index=self.index, scope=self.scope)
+        self.callbacks[name] = callback
 
     def room(self) -> int:
         """How many more tools this conversation may be shown, those found in this round taken off."""

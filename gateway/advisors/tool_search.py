@@ -90,6 +90,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             options=tool_options(request.context),
             messages=list(request.prompt.messages),
             tool_choice=request.prompt.options.tool_choice,
+            index=self._index,
             factory=self._factory,
             max_discovered=self._max_discovered,
         )

@@ -1,7 +1,7 @@
 """The seam between the loop and a model."""
 
-from collections.abc import AsyncIterator
-from typing import Protocol
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from gateway.chat.exchange import ChatResponse, ModelEvent
 from gateway.chat.prompt import Prompt
@@ -19,3 +19,12 @@ class ChatModel(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class ModelLister(Protocol):
+    """A chat model whose endpoint can say which models it has."""
+
+    async def models(self) -> Sequence[Mapping[str, Any]]:
+        """The endpoint's own entries, each with an `id`. Raises: ModelError."""
+        ...

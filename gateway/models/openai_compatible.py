@@ -1,6 +1,6 @@
 """A model behind any OpenAI-compatible endpoint, over httpx."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final, cast
@@ -19,6 +19,7 @@ from gateway.models.wire_stream import ChunkAssembler
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 _DRAIN_SECONDS: Final = 0.5
 _MAX_ERROR_BYTES: Final = 256 * 1024
+_LIST_TIMEOUT_SECONDS: Final = 5.0
 
 
 class OpenAICompatibleChatModel:
@@ -35,6 +36,7 @@ class OpenAICompatibleChatModel:
     ) -> None:
         """`timeout_seconds` bounds the wait for each next byte; a client handed over stays its owner's to close."""
         self._url = url.rstrip("/") + "/chat/completions"
+        self._models_url = url.rstrip("/") + "/models"
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
         self._timeout_seconds = timeout_seconds
         self._timeout = httpx.Timeout(timeout_seconds, connect=min(_CONNECT_TIMEOUT_SECONDS, timeout_seconds))
@@ -72,6 +74,27 @@ class OpenAICompatibleChatModel:
                         async for _ in events:
                             pass
             yield RoundFinished(response=assembler.finish(done=done))
+
+    async def models(self) -> Sequence[Mapping[str, Any]]:
+        """What `{url}/models` lists, within 5 seconds. Raises: ModelError."""
+        headers = {"accept": "application/json", **self._headers}
+        timeout = min(_LIST_TIMEOUT_SECONDS, self._timeout_seconds)
+        try:
+            with anyio.fail_after(timeout):
+                response = await self._client.get(self._models_url, headers=headers, timeout=timeout)
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
+            raise ModelUnavailableError(
+                f"{self._models_url} did not answer within {timeout:g} s: {type(error).__name__}"
+            ) from error
+        if not response.is_success:
+            raise ModelHTTPError(response.status_code, response.content[:_MAX_ERROR_BYTES], response.headers)
+        body = _json(response.content)
+        data = cast("Mapping[str, object]", body).get("data") if isinstance(body, Mapping) else None
+        listed = cast("list[object]", data) if isinstance(data, list) else [None]
+        if not all(isinstance(one, Mapping) for one in listed):
+            raise ModelError(f"{self._models_url} gives no list of models: {response.text[:200]}")
+        entries = cast("list[Mapping[str, Any]]", listed)
+        return [one for one in entries if isinstance(one.get("id"), str)]
 
     async def aclose(self) -> None:
         if self._own_client:

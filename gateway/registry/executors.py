@@ -35,6 +35,21 @@ class SimulatedToolCallback:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnavailableTool:
+    """A tool of a server that the gateway cannot tell any more; the log says why, and the model only that."""
+
+    spec: ToolSpec
+    metadata: ToolMetadata
+
+    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> Content:
+        """Raises: ToolExecutionError."""
+        raise ToolExecutionError(
+            "This tool is not available: the gateway cannot read which server runs it. Do not call it again; go on "
+            "without it and say so."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PythonToolCallback:
     """Runs a Python function that the operator registered, by its place `module:function`."""
 

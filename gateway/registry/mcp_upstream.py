@@ -35,6 +35,10 @@ McpConnect = Callable[[Callable[[], None]], AbstractAsyncContextManager[McpSessi
 """Opens a fresh client; calls what it is given when the server is seen to be gone."""
 
 
+class _ClosedError(ConnectionError):
+    """The server ended a connection that was open."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Call:
     name: str
@@ -111,7 +115,7 @@ class SupervisedMcpConnection:
         level = logging.DEBUG if self._failures else logging.WARNING
         logger.log(level, "MCP server %r: not connected (%s)", self.name, _plain(error))
         self._failures += 1
-        self._disconnected(_plain(error))
+        self._disconnected(_told(error))
 
     def _disconnected(self, reason: str) -> None:
         """Nothing reaches the server from now on; calls under way fail at once."""
@@ -143,8 +147,9 @@ class SupervisedMcpConnection:
             async with asyncio.TaskGroup() as running:
                 await self._hand_out_calls(session, gone, running)
                 # Before the connection is closed in good order, which may take seconds.
-                self._disconnected("it closed the connection")
-                raise ConnectionError("it closed the connection")
+                closed = _ClosedError("it closed the connection")
+                self._disconnected(_told(closed))
+                raise closed
 
     async def _hand_out_calls(self, session: McpSession, gone: asyncio.Event, running: asyncio.TaskGroup) -> None:
         watch = running.create_task(gone.wait())
@@ -201,12 +206,29 @@ def _canceller(task: "asyncio.Task[None]") -> "Callable[[asyncio.Future[CallTool
     return cancel
 
 
-def _plain(error: BaseException | None) -> str:
-    """The innermost reason in words: the SDK wraps errors in groups of groups."""
+def _innermost(error: BaseException | None) -> BaseException | None:
+    """The SDK wraps errors in groups of groups."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
-    if error is None:
-        return "the connection was dropped"
-    if isinstance(error, TimeoutError):
-        return "it did not answer in time"
-    return str(error) or type(error).__name__
+    return error
+
+
+def _plain(error: BaseException | None) -> str:
+    """The reason as the operator reads it, in the log."""
+    error = _innermost(error)
+    return _told(None) if error is None else f"{type(error).__name__}: {error}"
+
+
+def _told(error: BaseException | None) -> str:
+    """The reason as a model may read it: an error's own text can name the server's command, its paths or its URL."""
+    match _innermost(error):
+        case None:
+            return "the connection was dropped"
+        case TimeoutError():
+            return "it did not answer in time"
+        case FileNotFoundError() | PermissionError() | NotADirectoryError():
+            return "it cannot be started"
+        case _ClosedError():
+            return "it closed the connection"
+        case _:
+            return "connecting to it failed"

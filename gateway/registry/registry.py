@@ -1,10 +1,12 @@
 """The registry: one place that writes to the catalog, and that knows who runs each of its tools."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from gateway.chat.prompt import ToolSpec
-from gateway.registry.executors import PythonToolCallback, SimulatedToolCallback
+from gateway.errors import ConfigurationError
+from gateway.registry.executors import PythonToolCallback, SimulatedToolCallback, UnavailableTool
 from gateway.registry.mcp_connect import connector
 from gateway.registry.mcp_upstream import McpConnect, SupervisedMcpConnection
 from gateway.registry.remembered_sources import python_place
@@ -20,6 +22,8 @@ from indexer import (
     ToolIndex,
     ToolKey,
 )
+
+logger = logging.getLogger(__name__)
 
 
 class ToolRegistry:
@@ -71,7 +75,11 @@ class ToolRegistry:
                 target = str(config.get("target", ""))
                 return PythonToolCallback(spec=spec, target=target, folder_of=self._python_folder, metadata=checking)
             case "mcp":
-                connection = self._connection(str(config.get("source", "")))
+                try:
+                    connection = self._connection(str(config.get("source", "")))
+                except ConfigurationError as error:
+                    logger.error("the tool %s cannot be run: %s", definition.key, error)
+                    return UnavailableTool(spec=spec, metadata=metadata)
                 if connection is None:
                     return CallerOwnedTool(spec)
                 tool_name = str(config.get("tool", definition.name))
@@ -81,10 +89,17 @@ class ToolRegistry:
                 return CallerOwnedTool(spec)
 
     def _python_folder(self, module: str) -> str | None:
-        return self._sources().get(python_place(module))
+        try:
+            return self._sources().get(python_place(module))
+        except ConfigurationError as error:
+            logger.error("the folder of the module %s is not known: %s", module, error)
+            return None
 
     def _connection(self, source: str) -> SupervisedMcpConnection | None:
-        """The one connection of a source; None for a source that the operator's list does not hold."""
+        """The one connection of a source; None for a source that the operator's list does not hold.
+
+        Raises: ConfigurationError for a list that cannot be read.
+        """
         known = self._connections.get(source)
         if known is None:
             spec = self._sources().get(source)

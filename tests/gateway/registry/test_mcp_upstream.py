@@ -111,12 +111,49 @@ async def test_a_server_that_stays_down_fails_calls_quickly_and_one_that_comes_b
     server = FakeServer(up=False)
     async with connected(server) as connection:
         for _ in range(2):
-            with pytest.raises(ToolExecutionError, match="'shop' cannot be reached .nobody listens.*go on without it"):
+            with pytest.raises(ToolExecutionError, match="'shop' cannot be reached .connecting.*go on without it"):
                 await connection.call_tool("echo", {})
         server.up = True
         await server.opened.wait()
         assert connection.connected
         assert result_text(await connection.call_tool("echo", {})) == "echo {}"
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        FileNotFoundError(2, "No such file or directory", "/opt/hidden/server"),
+        PermissionError(13, "Permission denied", "/opt/hidden/server"),
+        ConnectionError("https://hidden.example/mcp?token=hidden refused"),
+        ExceptionGroup("hidden", [ExceptionGroup("hidden", [ValueError("hidden --token=hidden")])]),
+    ],
+)
+async def test_why_a_server_cannot_be_reached_is_told_without_its_command_or_address(
+    failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    @asynccontextmanager
+    async def connect(on_gone: Callable[[], None]) -> AsyncGenerator[McpSession]:
+        raise failure
+        yield FakeServer()
+
+    connection = SupervisedMcpConnection("shop", connect)
+    try:
+        with anyio.fail_after(20), pytest.raises(ToolExecutionError, match="'shop' cannot be reached") as told:
+            await connection.call_tool("echo", {})
+    finally:
+        await connection.aclose()
+    assert "hidden" not in str(told.value)
+    assert "hidden" in caplog.text
+
+
+async def test_a_command_that_is_not_there_is_not_named() -> None:
+    connection = SupervisedMcpConnection("shop", connector("mcp:/opt/hidden/server --token=hidden"))
+    try:
+        with anyio.fail_after(30), pytest.raises(ToolExecutionError, match="'shop' cannot be reached") as told:
+            await connection.call_tool("echo", {})
+    finally:
+        await connection.aclose()
+    assert "hidden" not in str(told.value)
 
 
 async def test_refusals_and_bad_results_fail_the_call_and_keep_the_connection() -> None:

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from gateway.chat.messages import ToolCall
 from gateway.errors import ToolExecutionError
 from gateway.registry.mcp_upstream import McpConnect, McpSession
 from gateway.registry.registry import ToolRegistry
+from gateway.registry.remembered_sources import SOURCES_FILE, remembered_sources
 from gateway.tools.context import ToolContext
 from gateway.tools.loop_safety import ToolExecutionMetrics
 from gateway.tools.manager import ToolCallingManager
@@ -137,6 +139,26 @@ async def test_tools_of_one_mcp_source_share_a_connection_that_the_first_call_op
         assert (await run(registry, other, order_id="A-2"))[1] is True
     assert shop.opened == ["mcp:shop-server"]
     assert shop.calls == [("refund_order", {"order_id": "A-1"}), ("fail", {"order_id": "A-2"})]
+
+
+async def test_a_damaged_list_of_sources_costs_the_tools_that_need_it_and_says_where_it_is_in_the_log_only(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = Shop()
+    registry = ToolRegistry(memory_index(), sources=partial(remembered_sources, tmp_path), connect=shop.connector)
+    definition = tool("refund", ToolExecutor(kind="mcp", config={"source": "shop", "tool": "refund_order"}))
+    python = ToolDefinition(name="now", executor=ToolExecutor(kind="python", config={"target": "nowhere_at_all:now"}))
+    file = tmp_path / SOURCES_FILE
+    file.write_text('{"sources": ')
+    for one, arguments in ((definition, {"order_id": "A-1"}), (python, {})):
+        text, failed = await run(registry, one, **arguments)
+        assert failed
+        assert "not available" in text
+        assert str(tmp_path) not in text
+    assert f"{file} cannot be read" in caplog.text
+    file.write_text('{"sources": {"shop": "mcp:shop-server"}}')
+    assert await run(registry, definition, order_id="A-1") == ("done", False)
+    await registry.aclose()
 
 
 async def test_a_python_tool_runs_its_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
