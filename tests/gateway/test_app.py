@@ -88,6 +88,20 @@ async def test_what_the_loop_does_is_counted_and_traced_where_that_is_wanted(
     assert "-> ListBuckets(" in capsys.readouterr().err
 
 
+async def test_a_damaged_list_of_sources_does_not_end_a_run_that_finds_one_of_their_tools(tmp_path: Path) -> None:
+    (tmp_path / "sources.json").write_text("[]")
+    tool = ToolDefinition(name="refund_order", executor=ToolExecutor(kind="mcp", config={"source": "shop"}))
+    model = ScriptedChatModel(wish("search_tools", queries=["refund_order"]), wish("refund_order"), "It is down.")
+    services = make_services(memory_index(), GatewaySettings(), home=tmp_path, model=model)
+    await services.registry.register([tool])
+    async with http_client(services) as client:
+        asked = {"messages": [{"role": "user", "content": "Refund my order"}]}
+        answer = await client.post("/v1/chat/completions", json=asked)
+    await services.aclose()
+    assert answer.status_code == 200
+    assert answer.json()["choices"][0]["message"]["content"] == "It is down."
+
+
 async def test_the_limits_of_repetition_are_settings() -> None:
     settings = GatewaySettings.from_environment({"TOOLSCOUT_MAX_BLOCKS": "1", "TOOLSCOUT_MAX_STOPS": "0"})
     assert not settings.trace
