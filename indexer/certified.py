@@ -7,6 +7,7 @@ added to the bounds, so that the proof holds for what a plain scan computes, and
 Figures: design/speed.md, "Dense search".
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -37,19 +38,31 @@ class CertifiedTopK(NamedTuple):
     survivors: int
 
 
+class ScoreBounds(NamedTuple):
+    """What a plain scan can find at most. `upper`: (n,) of each row's score. `opposite`: of each score's negative."""
+
+    upper: Floats
+    opposite: Floats
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CertifiedHead:
     """The heads of the first `n_rows` rows of a matrix, good for as long as those rows do not change.
 
     `basis`: (d, h) float64, orthonormal columns. `tiles`: (tiles, h + 1, 4096) float32: of each row, down a column, its
     coordinates in the basis and the norm of its rest, rounded up; the last tile is filled with zeros. Columns rather
-    than rows, because OpenBLAS multiplies short rows at half the speed of memory. `max_norm`: of the rows.
+    than rows, because OpenBLAS multiplies short rows at half the speed of memory. `rests`: (n_rows,) those norms once
+    more, side by side. `max_norm`: of the rows.
     """
 
     basis: _Doubles
     tiles: Floats
-    n_rows: int
+    rests: Floats
     max_norm: float
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rests)
 
     @property
     def head_dims(self) -> int:
@@ -57,21 +70,19 @@ class CertifiedHead:
 
     @property
     def nbytes(self) -> int:
-        return self.basis.nbytes + self.tiles.nbytes
+        return self.basis.nbytes + self.tiles.nbytes + self.rests.nbytes
 
     def upper_bounds(self, query: Floats) -> Floats:
         """(n_rows,) a bound for each row: a plain scan with the (d,) query finds no higher score."""
         return self._bounds(query)[0]
 
-    def intervals(self, query: Floats) -> tuple[Floats, Floats]:
-        """(n_rows,) lower and upper bounds of what a plain scan finds."""
+    def bounds(self, query: Floats) -> ScoreBounds:
+        """Bounds of the scores, and of their negatives, of the first `n_rows` rows."""
         upper, rest, margin = self._bounds(query)
-        lower = upper - (2 * rest * self.tail_norms() + 2 * margin)
-        return np.asarray(lower, dtype=np.float32), upper
-
-    def tail_norms(self) -> Floats:
-        """(n_rows,) what each row has outside the basis."""
-        return self.tiles[:, -1, :].reshape(-1)[: self.n_rows]
+        opposite = np.float32(2 * rest) * self.rests
+        opposite += np.float32(2 * margin)
+        opposite -= upper
+        return ScoreBounds(upper, opposite)
 
     def _bounds(self, query: Floats) -> tuple[Floats, float, float]:
         """Upper bounds, the norm of the query's rest, and the margin for rounding that the bounds hold."""
@@ -111,7 +122,8 @@ def build_certified_head(vectors: Floats, head_dims: int | None = None, *, seed:
         tiles[number, :-1, : len(rows)] = heads.T
         tiles[number, -1, : len(rows)] = np.nextafter(rest.astype(np.float32), np.float32(np.inf))
         largest = max(largest, float(np.sqrt(squares.max())))
-    return CertifiedHead(basis=basis, tiles=tiles, n_rows=n_rows, max_norm=largest)
+    rests = tiles[:, -1, :].reshape(-1)[:n_rows].copy()
+    return CertifiedHead(basis=basis, tiles=tiles, rests=rests, max_norm=largest)
 
 
 def certified_top_k(
@@ -122,32 +134,56 @@ def certified_top_k(
     `vectors`: (n, d), the rows of the head and any that were appended since, which are scanned. `penalty`: (n,) added
     to the scores, 0 or `TOMBSTONE`.
     """
-    bounds = np.empty(len(vectors), dtype=np.float32)
-    bounds[: head.n_rows] = head.upper_bounds(query)
-    bounds[head.n_rows :] = dot_scores(vectors[head.n_rows :], query)
+
+    def exact(rows: Rows) -> Floats:
+        scores = gathered_scores(vectors, rows, query)
+        return scores if penalty is None else scores + penalty[rows]
+
+    upper = _with_appended(head.upper_bounds(query), vectors, query)
     if penalty is not None:
-        bounds += penalty
-    first = np.sort(block_top_k(bounds, max(_FIRST_LOOK, 2 * k)))
-    floor = _kth_best(_exact(vectors, first, query, penalty), k)
-    rows = np.flatnonzero(bounds >= floor)
-    if len(rows) > _WORTH_RESCORING * len(vectors):
-        scores = dot_scores(vectors, query)
-        best = _live_top_k(scores if penalty is None else scores + penalty, k)
-        return CertifiedTopK(best.rows, best.scores, len(vectors))
-    best = _live_top_k(_exact(vectors, rows, query, penalty), k)
-    return CertifiedTopK(rows[best.rows], best.scores, len(rows))
+        upper += penalty
+    found = bounded_top_k(upper, exact, k, above=float(DEAD_SCORE))
+    if found is not None:
+        return found
+    scores = dot_scores(vectors, query)
+    best = _live_top_k(scores if penalty is None else scores + penalty, k)
+    return CertifiedTopK(best.rows, best.scores, len(vectors))
 
 
-def _exact(vectors: Floats, rows: Rows, query: Floats, penalty: Floats | None) -> Floats:
-    scores = gathered_scores(vectors, rows, query)
-    return scores if penalty is None else scores + penalty[rows]
+def score_bounds(vectors: Floats, head: CertifiedHead, query: Floats) -> ScoreBounds:
+    """(n,) bounds of every row's score; where a row was appended since the head was built, its score."""
+    upper, opposite = head.bounds(query)
+    appended = dot_scores(vectors[head.n_rows :], query)
+    return ScoreBounds(np.concatenate((upper, appended)), np.concatenate((opposite, -appended)))
 
 
-def _kth_best(scores: Floats, k: int) -> np.float32:
-    """The k-th best score, or what every live row lies above where there are not so many live ones."""
-    if not 0 < k <= len(scores):
-        return DEAD_SCORE
-    return max(DEAD_SCORE, np.partition(scores, len(scores) - k)[len(scores) - k])
+def bounded_top_k(
+    upper: Floats, exact: Callable[[Rows], Floats], k: int, *, above: float = -np.inf
+) -> CertifiedTopK | None:
+    """The k best of (n,) scores that lie above a value, worked out only where their upper bounds demand it.
+
+    `exact`: the scores of ascending rows, none above its bound. None where so many rows would have to be worked out
+    that it is better to do it for all.
+    """
+    first = np.sort(block_top_k(upper, max(_FIRST_LOOK, 2 * k)))
+    kth = _kth_best(exact(first), k)
+    rows = np.flatnonzero(upper >= kth if kth > above else upper > above)
+    if len(rows) > max(_FIRST_LOOK, _WORTH_RESCORING * len(upper)):
+        return None
+    scores = exact(rows)
+    best = block_top_k(scores, k)
+    best = best[scores[best] > above]
+    return CertifiedTopK(rows[best], scores[best], len(rows))
+
+
+def _with_appended(bounds: Floats, vectors: Floats, query: Floats) -> Floats:
+    appended = vectors[len(bounds) :]
+    return np.concatenate((bounds, dot_scores(appended, query))) if len(appended) else bounds
+
+
+def _kth_best(scores: Floats, k: int) -> float:
+    """The k-th best score; less than any where there are not so many."""
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if 0 < k <= len(scores) else -np.inf
 
 
 def _live_top_k(scores: Floats, k: int) -> TopK:

@@ -68,11 +68,11 @@ def test_bounds_hold_what_a_scan_and_true_arithmetic_give(
     vectors = rows_of_kind(kind, 500, dimensions, seed) * np.float32(scale)
     query = rows_of_kind("spread", 1, dimensions, seed + 1)[0]
 
-    lower, upper = build_certified_head(vectors, head_dims).intervals(query)
+    bounds = build_certified_head(vectors, head_dims).bounds(query)
 
     for scores in (dot_scores(vectors, query), exact_scores(vectors, query)):
-        assert (lower <= scores).all()
-        assert (upper >= scores).all()
+        assert (bounds.upper >= scores).all()
+        assert (bounds.opposite >= -scores).all()
 
 
 def _touching(rows: int, dimensions: int, seed: int) -> tuple[Floats, Floats]:
@@ -122,4 +122,4 @@ def test_the_head_is_the_same_for_the_same_seed() -> None:
 
     assert first.head_dims == second.head_dims
     assert np.array_equal(first.tiles, second.tiles)
-    assert first.nbytes == first.basis.nbytes + first.tiles.nbytes
+    assert first.nbytes == first.basis.nbytes + first.tiles.nbytes + first.rests.nbytes
