@@ -272,6 +272,65 @@ def bench_tokens(
     raise typer.Exit(measure_tokens(options))
 
 
+@bench.command("speed", cls=BareJsonCommand)
+def bench_speed(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Under a minute: the hot path at 100,000 rows, a search over 10,000 tools.")
+    ] = False,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Also other libraries and tool searches, those that are installed.")
+    ] = False,
+    peer_pythons: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--peer-python",
+            metavar="NAME=PATH",
+            help="The Python of an environment that has this peer, where it cannot live in this one; may be repeated. "
+            "TOOLSCOUT_PEER_PYTHONS names several, parted by commas.",
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Only rows whose key holds this: dense-100k-384, search, http; may be repeated."),
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="[FILE]",
+            help="Write all figures to this file; - or no file is stdout, in place of the tables.",
+        ),
+    ] = None,
+    markdown_file: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")] = None,
+    plots: Annotated[Path | None, typer.Option(help="Write plots (SVG) into this folder; needs matplotlib.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="Compare the ratios with those of an earlier run's JSON file.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="What share of a lead may be lost before it is a regression.")
+    ] = 0.25,
+    fail_on_regression: Annotated[
+        bool, typer.Option("--fail-on-regression", help="Exit code 1 if anything regressed against the baseline.")
+    ] = False,
+) -> None:
+    """Measure how fast search is, against others on the same data, with the results checked beside each time."""
+    from gateway.cli.speed_benchmark import SpeedOptions, measure_speed
+
+    options = SpeedOptions(
+        quick=quick,
+        peers=peers,
+        peer_pythons=tuple(peer_pythons or ()),
+        only=tuple(only or ()),
+        json_file=json_file,
+        markdown_file=markdown_file,
+        plots=plots,
+        baseline=baseline,
+        tolerance=tolerance,
+        fail_on_regression=fail_on_regression,
+    )
+    raise typer.Exit(measure_speed(options))
+
+
 @app.callback(invoke_without_command=True)
 def _version(  # pyright: ignore[reportUnusedFunction] - Typer calls it
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,

@@ -1,0 +1,101 @@
+"""What is made once of the data and kept beside it: lexical indexes, token lists for others, and whole catalogs.
+
+Whatever our own code writes is kept under a fingerprint of that code: a change of the indexer makes it anew.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, cast
+
+import numpy as np
+import numpy.typing as npt
+
+import indexer
+from gateway.bench.speed.data import BenchData, Progress
+from gateway.bench.speed.grown import Grower
+from indexer import LexicalIndex, ToolDocument, document_of
+from indexer.lexical import FIELDS
+from indexer.lexical.tokens import tokenize
+
+_STEP: Final = 1000
+_UNREAD: Final = ("sources", "training")
+"""Rooms of the indexer that leave no trace in what is kept."""
+
+
+def source_fingerprint() -> str:
+    """Of the indexer's code, as far as it decides what a catalog on disk is."""
+    room = Path(indexer.__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted(room.rglob("*.py")):
+        if file.relative_to(room).parts[0] not in _UNREAD:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def kept(folder: Path, name: str, suffix: str) -> Path:
+    """Where the artefact of this code lies; those of other code are removed."""
+    wanted = folder / f"{name}-{source_fingerprint()}{suffix}"
+    for old in folder.glob(f"{name}-????????????{suffix}"):
+        if old != wanted:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    return wanted
+
+
+def documents(data: BenchData, rows: int, heard: Progress, stage: str) -> Iterator[ToolDocument]:
+    """The texts of the first so many tools."""
+    for number, tool in enumerate(Grower(data).tools(rows), start=1):
+        yield document_of(tool)
+        if number % _STEP == 0:
+            heard(stage, number, rows)
+
+
+def lexical_file(data: BenchData, rows: int, heard: Progress) -> Path:
+    """Our lexical index over so many tools, as its arrays."""
+    file = kept(data.folder, f"lexical-{rows}", ".npz")
+    if not file.exists():
+        index = LexicalIndex()
+        for document in documents(data, rows, heard, f"indexing the words of {rows:,} tools"):
+            index.add([document])
+        _save(file, index.to_arrays())
+    return file
+
+
+def load_lexical(file: str) -> LexicalIndex:
+    """Read back what `lexical_file` wrote."""
+    with np.load(file) as arrays:
+        return LexicalIndex.from_arrays(dict(arrays.items()))
+
+
+def token_file(data: BenchData, rows: int, heard: Progress) -> Path:
+    """The same words for the indexes of others: a tool's terms as our analyser makes them, all fields together."""
+    file = data.folder / f"tokens-{rows}.npz"
+    if not file.exists():
+        numbers: dict[str, int] = {}
+        flat: list[npt.NDArray[np.int32]] = []
+        for document in documents(data, rows, heard, f"words of {rows:,} tools for others"):
+            terms = [term for field in FIELDS for term in tokenize(cast(str, getattr(document, field)))]
+            flat.append(np.array([numbers.setdefault(term, len(numbers)) for term in terms], dtype=np.int32))
+        arrays = {
+            "terms": np.concatenate(flat),
+            "ends": np.cumsum([len(one) for one in flat]),
+            "words": np.frombuffer("\n".join(numbers).encode(), dtype=np.uint8),
+        }
+        _save(file, arrays)
+    return file
+
+
+def load_tokens(file: str) -> list[list[str]]:
+    """Read back what `token_file` wrote: a list of terms for each tool."""
+    with np.load(file) as arrays:
+        words = arrays["words"].tobytes().decode().split("\n")
+        parts = np.split(arrays["terms"], arrays["ends"][:-1])
+    return [[words[number] for number in part.tolist()] for part in parts]
+
+
+def _save(file: Path, arrays: dict[str, Any]) -> None:
+    """Write whole: a file that is there is complete."""
+    draft = file.with_suffix(".new.npz")
+    np.savez(draft, **arrays)
+    draft.rename(file)

@@ -1,0 +1,110 @@
+"""A run of the benchmark, from its options to its record."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+from gateway.bench.speed.bench import FULL, QUICK, Bench, RaceRow
+from gateway.bench.speed.data import SEED
+from gateway.bench.speed.dense_rows import dense_rows
+from gateway.bench.speed.figures import figure_rows
+from gateway.bench.speed.lanes import LaneError
+from gateway.bench.speed.machine import busy_warning, installed_versions, load_average, this_machine
+from gateway.bench.speed.race import Outcome, Result
+from gateway.bench.speed.targets import verdicts
+from gateway.bench.speed.text_rows import text_rows
+
+Record = dict[str, Any]
+_Made = TypeVar("_Made")
+
+SCHEMA: Final = 1
+
+
+def run_speed(bench: Bench, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Record:
+    """Measure every row that was asked for; a row that fails is named with its reason, and the others go on."""
+    machine, load = this_machine(), load_average()
+    started, began = now(), time.perf_counter()
+    failed: dict[str, str] = {}
+    figures: list[Record] = []
+    for key, make in _wanted(bench, figure_rows()):
+        measured = _guarded(key, failed, lambda make=make: make(bench))
+        figures.extend(figure.record() for figure in measured or ())
+    races: list[Record] = []
+    for key, make in _wanted(bench, (*dense_rows(), *text_rows())):
+        race = _guarded(key, failed, lambda make=make: _race(bench, make(bench)))
+        if race is not None:
+            races.append(race)
+    pace = QUICK if bench.options.quick else FULL
+    return {
+        "schema": SCHEMA,
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round(time.perf_counter() - began, 1),
+        "quick": bench.options.quick,
+        "peers": bench.options.peers,
+        "machine": machine.record(),
+        "versions": installed_versions(),
+        "load": {"start": load, "end": load_average()},
+        "warnings": _warnings(load, machine.cores, machine.last_cache_mib),
+        "seed": SEED,
+        "pace": {"rounds": pace.rounds, "turn_seconds": pace.turn_seconds, "lane_seconds": pace.lane_seconds},
+        "data": {
+            "tools": bench.data.tools,
+            "encoder": bench.data.encoder,
+            "requests": len(bench.data.requests),
+            "requests_drawn": bench.data.description["requests_drawn"],
+            "packages": bench.data.description["packages"],
+        },
+        "races": races,
+        "figures": figures,
+        "failed": failed,
+        "targets": [verdict.record() for verdict in verdicts(races, figures)],
+    }
+
+
+def _wanted(bench: Bench, rows: Iterable[tuple[str, bool, _Made]]) -> list[tuple[str, _Made]]:
+    return [(key, make) for key, quick, make in rows if (quick or not bench.options.quick) and bench.options.wants(key)]
+
+
+def _guarded(key: str, failed: dict[str, str], call: Callable[[], _Made]) -> _Made | None:
+    try:
+        return call()
+    except LaneError as error:
+        failed[key] = str(error)
+        return None
+
+
+def _race(bench: Bench, row: RaceRow) -> Record:
+    outcome: Outcome = bench.race(row)
+    return {
+        "key": row.key,
+        "title": row.title,
+        "results": [_result(result) for result in outcome.results],
+        "skipped": outcome.skipped,
+    }
+
+
+def _result(result: Result) -> Record:
+    return {
+        "name": result.name,
+        "ms": _numbers(result.milliseconds.median, result.milliseconds.low, result.milliseconds.high),
+        "p99_ms": None if result.p99_milliseconds is None else _numbers(result.p99_milliseconds)[0],
+        "ratio": _numbers(result.ratio.median, result.ratio.low, result.ratio.high),
+        "check": None if result.check is None else [result.check[0], round(result.check[1], 4)],
+        "calls": result.calls,
+        "notes": dict(result.notes),
+    }
+
+
+def _numbers(*values: float) -> list[float]:
+    """To five significant digits."""
+    return [float(f"{value:.5g}") for value in values]
+
+
+def _warnings(load: float, cores: int, last_cache_mib: float) -> Sequence[str]:
+    found = [busy_warning(load, cores)]
+    if last_cache_mib >= 100:
+        found.append(
+            f"The last cache holds {last_cache_mib:.0f} MiB, shared: scans of 100,000 rows are partly read from it."
+        )
+    return [one for one in found if one]

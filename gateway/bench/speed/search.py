@@ -1,0 +1,78 @@
+"""Contenders for the whole search: from a request's text to ten tools with their definitions.
+
+Settings: `requests`: [text, ...], `needed`: the row of the tool that each needs, `encoder`, and ours: `home`; tool
+searches of others: `data`, `rows` and `peer`.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gateway.bench.peers import ALL_PEERS
+from gateway.bench.peers.base import installed_version
+from gateway.bench.speed.data import BenchData
+from gateway.bench.speed.grown import DEPTH, Grower
+from gateway.bench.speed.lanes import LaneError, Settings, TimedCalls, Turn
+from gateway.bench.speed.machine import version_of
+from indexer import IndexerSettings, ToolSearchRequest, make_embedder, open_index
+
+_OTHER: int = -1
+"""In place of the row of a tool that no request needs."""
+
+
+class OwnSearch:
+    """`ToolIndex.search` on an event loop that stays between turns."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._loop = asyncio.new_event_loop()
+        home, encoder = Path(settings["home"]), str(settings["encoder"])
+        self._index = self._loop.run_until_complete(open_index(IndexerSettings(home=home, encoder=encoder)))
+        self._requests = [ToolSearchRequest(queries=(text,), max_results=DEPTH) for text in settings["requests"]]
+        data = BenchData(Path(settings["data"]))
+        self._rows = {data.tool(row).key: row for row in settings["needed"]}
+        self.notes: Mapping[str, Any] = {"version": f"toolscout {version_of('toolscout')}"}
+
+    def turn(self, numbers: Sequence[int]) -> Turn:
+        return self._loop.run_until_complete(self._turn(numbers))
+
+    async def _turn(self, numbers: Sequence[int]) -> Turn:
+        seconds: list[float] = []
+        answers: list[list[int]] = []
+        for number in numbers:
+            started = time.perf_counter()
+            response = await self._index.search(self._requests[number])
+            seconds.append(time.perf_counter() - started)
+            answers.append([self._rows.get(result.definition.key, _OTHER) for result in response.results])
+        return Turn(seconds, answers)
+
+
+def own(settings: Settings) -> OwnSearch:
+    """The product, over a home that `catalogs.fill` made."""
+    return OwnSearch(settings)
+
+
+def system(settings: Settings) -> TimedCalls:
+    """A tool search made by others, over the same tools; those without an encoder of their own are given ours."""
+    peer = next((peer for peer in ALL_PEERS if peer.name == settings["peer"]), None)
+    if peer is None:
+        raise LaneError(f"no peer is called {settings['peer']!r}")
+    tools = list(Grower(BenchData(Path(settings["data"]))).tools(settings["rows"]))
+    started = time.perf_counter()
+    search = peer.open(tools, make_embedder(settings["encoder"]))
+    requests: Sequence[str] = settings["requests"]
+    notes = {
+        "version": f"{peer.package} {installed_version(peer)}",
+        "build_seconds": round(time.perf_counter() - started, 1),
+    }
+    return TimedCalls(lambda number: search.rank(requests[number], DEPTH), notes)
+
+
+def needed_check(needed: Sequence[int]) -> Callable[[Mapping[int, Sequence[int]]], tuple[str, float]]:
+    """How often the tool that a request needs is among the ten that were found."""
+
+    def check(answers: Mapping[int, Sequence[int]]) -> tuple[str, float]:
+        return "needed tool in 10", sum(needed[number] in found for number, found in answers.items()) / len(answers)
+
+    return check
