@@ -85,6 +85,7 @@ class RemoteToolIndex:
             catalog_revision=answer["catalog_revision"],
             degraded=answer["degraded"],
             stale=answer["stale"],
+            stale_seconds=answer.get("stale_seconds", 0.0),
             reranking=answer.get("reranking", "off"),
             empty_reason=empty.get("reason", ""),
             namespaces=tuple(empty.get("namespaces", ())),

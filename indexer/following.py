@@ -144,6 +144,8 @@ class SharedLog:
         self._encoder = encoder
         self._tombstone_seconds = tombstone_seconds
         self._leases = RevisionLeases(store, timing)
+        self._ledger: Ledger | None = None
+        """As it was seen last."""
         self._version = 0
         """Of the ledger at the last reading: as long as it stays, there is nothing new."""
         self._own: list[Span] = []
@@ -195,6 +197,7 @@ class SharedLog:
             ledger = self._claim()
         if ledger.encoder_id != self._encoder_id:
             raise _mismatch(ledger, self._encoder, self._encoder_id, moved=bool(self.position.catalog_id))
+        self._ledger = ledger
         return ledger
 
     def _claim(self) -> Ledger:
@@ -223,8 +226,8 @@ class SharedLog:
     def maintain(self) -> None:
         """Mark the leases of writers that died, and remove tombstones that every follower has seen."""
         timing = self._leases.timing
-        ledger = self._store.ledger(patient=False)
-        if ledger.tidied(timing.clock(), timing.grace_seconds) != ledger:
+        ledger = self._ledger
+        if ledger is not None and ledger.tidied(timing.clock(), timing.grace_seconds) != ledger:
             self._leases.change(lambda now: now)
         pause = max(self._tombstone_seconds / _PURGE_SHARE, _SHORTEST_PURGE_SECONDS)
         if timing.monotonic() - self._purged_at >= pause:

@@ -2,10 +2,12 @@
 
 import logging
 import shutil
+import time
 import uuid
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +18,7 @@ from indexer.settings import IndexerSettings, QdrantSettings
 
 if TYPE_CHECKING:
     from indexer.following import SharedLog
+    from indexer.polling import Ticker
     from indexer.stores.base import ToolStore
     from indexer.stores.edge import EdgeToolStore
     from indexer.stores.qdrant import QdrantToolStore
@@ -28,15 +31,22 @@ STORE_DIRECTORY: Final = "store"
 SNAPSHOT_DIRECTORY: Final = "snapshots"
 
 
-async def open_index(settings: IndexerSettings, *, embedder: Embedder | None = None) -> "VectorToolIndex":
+async def open_index(
+    settings: IndexerSettings,
+    *,
+    embedder: Embedder | None = None,
+    tick: "Ticker | None" = None,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> "VectorToolIndex":
     """Open the catalog that the settings name, or make it; `aclose` it when done.
 
     An embedded catalog has one owner at a time; tools in it that another encoder has read are embedded again. One on
     a server is followed from here on; if the server is away and was known before, the index opens with what is known.
+    `tick`: when to ask the server for news, by default as the settings say. `monotonic`: tells how old that is.
     Raises: StoreLockedError, StoreUnavailableError, EncoderMismatchError, StoreError, UnknownEncoderError,
     EmbeddingError.
     """
-    index = await anyio.to_thread.run_sync(_open, settings, embedder)
+    index = await anyio.to_thread.run_sync(partial(_open, settings, embedder, tick=tick, monotonic=monotonic))
     index.start_following()
     return index
 
@@ -59,7 +69,9 @@ def _in_memory(embedder: Embedder, store: "ToolStore | None") -> "VectorToolInde
     return VectorToolIndex(CatalogWriter(kept, embedder, judge, store_id="memory"), embedder, store_kind="memory")
 
 
-def _open(settings: IndexerSettings, embedder: Embedder | None) -> "VectorToolIndex":
+def _open(
+    settings: IndexerSettings, embedder: Embedder | None, *, tick: "Ticker | None", monotonic: Callable[[], float]
+) -> "VectorToolIndex":
     from indexer.embedders.factory import make_embedder
     from indexer.vector_index import VectorToolIndex
 
@@ -67,11 +79,12 @@ def _open(settings: IndexerSettings, embedder: Embedder | None) -> "VectorToolIn
         embedder = make_embedder(settings.encoder)
     if settings.qdrant.url is None:
         return VectorToolIndex(_embedded(settings, embedder), embedder, store_kind="edge")
-    writer = _on_server(settings, embedder)
-    return VectorToolIndex(writer, embedder, store_kind="qdrant", poll_seconds=settings.qdrant.poll_seconds)
+    writer = _on_server(settings, embedder, monotonic)
+    poll_seconds = settings.qdrant.poll_seconds
+    return VectorToolIndex(writer, embedder, store_kind="qdrant", poll_seconds=poll_seconds, tick=tick)
 
 
-def _on_server(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter":
+def _on_server(settings: IndexerSettings, embedder: Embedder, monotonic: Callable[[], float]) -> "CatalogWriter":
     from indexer.validation import judge
     from indexer.writing import CatalogWriter
 
@@ -86,6 +99,7 @@ def _on_server(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter"
             store_id=store_id,
             snapshot_path=settings.home / SNAPSHOT_DIRECTORY / name,
             log=shared_log(store, settings, embedder),
+            monotonic=monotonic,
         )
 
 

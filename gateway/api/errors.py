@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.exceptions import RequestValidationError
@@ -20,6 +21,7 @@ from gateway.errors import (
     is_after_tools,
 )
 from indexer import EmbeddingError, IndexerError, InvalidToolError, StoreError, StoreUnavailableError
+from indexer.errors import CatalogMovedError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
@@ -33,6 +35,8 @@ _KEPT_UPSTREAM_HEADERS: Final = frozenset(
 )
 _SHOULD_RETRY: Final = "x-should-retry"
 """OpenAI's and Anthropic's clients repeat failed requests by themselves, unless this says otherwise."""
+_RETRY_AFTER_SECONDS: Final = 5
+"""Where the store did not say: enough for most restarts of a server."""
 _RATE_LIMIT_PREFIXES: Final = ("x-ratelimit-", "ratelimit")
 
 
@@ -84,13 +88,17 @@ def _problem_of(error: Exception) -> ProblemError:  # noqa: C901  one table read
             return ProblemError(error.status_code, kind, detail, headers=error.headers)
         case RegistryError():
             return ProblemError(409, "registry", str(error))
+        case CatalogMovedError():
+            logger.error("answered 503: %s", error)
+            return ProblemError(503, "catalog-moved", str(error), headers={"retry-after": "60"})
         case StoreUnavailableError() | EmbeddingError():
             logger.warning("answered 503: %s", error)
+            asked = error.retry_after_seconds if isinstance(error, StoreUnavailableError) else None
             return ProblemError(
                 503,
                 "catalog-unavailable",
                 "the catalog cannot do this right now; try again in a few seconds",
-                headers={"retry-after": "5"},
+                headers={"retry-after": str(ceil(asked or _RETRY_AFTER_SECONDS))},
             )
         case ModelUnavailableError():
             logger.warning("the model's endpoint is unavailable: %s", error)

@@ -19,6 +19,18 @@ async def healthz() -> JsonAnswer:
 
 @router.get("/readyz", summary="Can it answer searches?")
 async def readyz(services: ServicesOf) -> JsonAnswer:
-    """Answers once the catalog is open, with how far it has come."""
+    """Answers once the catalog is open, with how far it has come.
+
+    A gateway whose store is away is ready, too: it searches what it knows, and says here that it is stale and why.
+    """
     stats = await services.index.stats()
-    return JsonAnswer({"status": "ready", "tools": stats.tools, "catalog_revision": stats.catalog_revision})
+    return JsonAnswer(
+        {
+            "status": "ready",
+            "tools": stats.tools,
+            "catalog_revision": stats.catalog_revision,
+            "stale": stats.stale,
+            "silence_seconds": stats.silence_seconds,
+            "problem": stats.problem,
+        }
+    )

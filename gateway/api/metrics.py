@@ -1,17 +1,31 @@
-"""What the tool loop has done, for a Prometheus server to fetch."""
+"""What the tool loop has done and how the catalog stands, for a Prometheus server to fetch."""
 
 from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse
 
 from gateway.api.dependencies import ServicesOf
+from indexer import IndexStats
 
 router = APIRouter(tags=["health"])
 
 
-@router.get("/metrics", summary="Counters of the tool loop", response_class=PlainTextResponse)
+@router.get("/metrics", summary="Counters of the tool loop, gauges of the catalog", response_class=PlainTextResponse)
 async def metrics(services: ServicesOf) -> PlainTextResponse:
-    """Model calls, tool calls by tool, and tokens, since the start, in Prometheus' text format.
+    """Model calls, tool calls by tool, and tokens, since the start; the catalog's size, revision and staleness.
 
-    It names tools, so it asks for the gateway's key like any other route.
+    In Prometheus' text format. It names tools, so it asks for the gateway's key like any other route.
     """
-    return PlainTextResponse(services.counts.prometheus_text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    text = services.counts.prometheus_text() + _gauges(await services.index.stats())
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _gauges(stats: IndexStats) -> str:
+    gauges = (
+        ("toolscout_catalog_tools", "Tools that a search may find.", stats.tools),
+        ("toolscout_catalog_quarantined", "Tools kept in quarantine.", stats.quarantined),
+        ("toolscout_catalog_revision", "The last change that this gateway knows of.", stats.catalog_revision),
+        ("toolscout_catalog_stale", "1 while the store has not answered for too long.", int(stats.stale)),
+        ("toolscout_store_silence_seconds", "Since the store last said what is new.", stats.silence_seconds),
+        ("toolscout_memory_bytes", "Memory of the catalog in this process.", sum(stats.parts_bytes.values())),
+    )
+    return "".join(f"# HELP {name} {told}\n# TYPE {name} gauge\n{name} {value}\n" for name, told, value in gauges)

@@ -57,6 +57,7 @@ def search_record(response: ToolSearchResponse) -> dict[str, Any]:
         "catalog_revision": response.catalog_revision,
         "degraded": response.degraded,
         "stale": response.stale,
+        "stale_seconds": response.stale_seconds,
         "reranking": response.reranking,
         "empty": empty,
         "took_ms": round(response.took_ms, 3),

@@ -40,10 +40,10 @@ def run_or_exit(command: Callable[[], None]) -> None:
 def _code_of(error: Exception) -> Exit | None:
     """The exit code of an error that was raised on purpose; imports are here because most runs need none of them."""
     from gateway.errors import ConfigurationError, GatewayError
-    from indexer.errors import IndexerError, InvalidToolError, StoreError, UnknownEncoderError
+    from indexer.errors import IndexerError, InvalidSettingError, InvalidToolError, StoreError, UnknownEncoderError
 
     match error:
-        case ConfigurationError() | UnknownEncoderError():
+        case ConfigurationError() | UnknownEncoderError() | InvalidSettingError():
             return Exit.USAGE
         case StoreError():
             return Exit.UNAVAILABLE

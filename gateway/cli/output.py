@@ -85,7 +85,7 @@ def show_search(answer: Mapping[str, Any]) -> None:
     if answer["degraded"] != "none":
         notes.append(f"degraded: {answer['degraded']} matches only")
     if answer["stale"]:
-        notes.append("stale: the store cannot be reached, this is the last snapshot")
+        notes.append(f"stale: the store has not answered for {answer.get('stale_seconds', 0):.0f} s")
     if answer["reranking"] in ("timeout", "failed"):
         notes.append(f"not reranked: {answer['reranking']}")
     out.print("; ".join(notes), style="dim", markup=False)

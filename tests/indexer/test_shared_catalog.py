@@ -91,6 +91,7 @@ def test_a_write_is_seen_before_and_after_it_is_acknowledged(store: SharedToolSt
     stalled.finish()
     follower.writer.follow()
     assert seen(follower) == {"slow": "Does something."}
+    assert follower.writer.state.n_rows == 1
 
 
 def test_a_writer_that_outlived_its_lease_does_not_write_under_it(store: SharedToolStore, clock: Clock) -> None:

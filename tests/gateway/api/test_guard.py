@@ -98,7 +98,9 @@ async def test_an_unexpected_failure_tells_the_log_everything_and_the_caller_not
 async def test_health_says_who_is_alive_and_ready(client: httpx.AsyncClient) -> None:
     health = (await client.get("/healthz")).json()
     assert (health["status"], health["service"]) == ("ok", "toolscout")
-    assert (await client.get("/readyz")).json() == {"status": "ready", "tools": 1, "catalog_revision": 1}
+    ready = (await client.get("/readyz")).json()
+    assert (ready["status"], ready["tools"], ready["catalog_revision"]) == ("ready", 1, 1)
+    assert (ready["stale"], ready["silence_seconds"], ready["problem"]) == (False, 0, "")
 
 
 async def test_the_documentation_shows_an_example_for_every_body(client: httpx.AsyncClient) -> None:
