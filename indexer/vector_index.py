@@ -9,9 +9,11 @@ from typing import Final, TypeVar, final
 import anyio
 import anyio.to_thread
 
+from indexer.answering import SearchLane
 from indexer.definition import ToolDefinition, ToolKey
 from indexer.embedders.base import Embedder
-from indexer.finding import find_tools
+from indexer.embedders.remembering import RememberingEmbedder
+from indexer.finding import find_together
 from indexer.index import IndexStats
 from indexer.polling import Poller, Ticker, every
 from indexer.replica import ReplicaState
@@ -28,9 +30,6 @@ from indexer.writing import CatalogWriter
 
 _Result = TypeVar("_Result")
 
-_THREAD_WORTH_SECONDS: Final = 0.002
-"""Searches that take longer than this leave the event loop; a hop to a thread costs about a tenth of it."""
-_SMOOTHING: Final = 0.2
 _POLL_SECONDS: Final = 0.5
 _LEAST_STALE_SECONDS: Final = 5.0
 _MISSED_POLLS: Final = 4
@@ -62,7 +61,8 @@ class VectorToolIndex:
         self._writing = anyio.CapacityLimiter(1)
         self._poller = Poller(self._follow, tick or every(poll_seconds))
         self._stale_after = max(_LEAST_STALE_SECONDS, _MISSED_POLLS * poll_seconds)
-        self._search_seconds = 2 * _THREAD_WORTH_SECONDS  # the first searches warm caches: not on the event loop
+        queries = RememberingEmbedder(embedder)
+        self._lane = SearchLane(partial(find_together, embedder=queries), may_hold_loop=lambda: queries.is_quick)
 
     def start_following(self) -> None:
         """Ask a shared store for news from now on, in the event loop that is running, until `aclose`."""
@@ -108,21 +108,10 @@ class VectorToolIndex:
 
     async def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
         started = time.perf_counter()
-        search = partial(self._find, self._writer.state, request)
-        if self._search_seconds < _THREAD_WORTH_SECONDS:
-            response = search()
-        else:
-            response = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
+        response = await self._lane.search(self._writer.state, request)
         stale = self._stale_seconds()
         took_ms = round((time.perf_counter() - started) * 1e3, 3)
         return replace(response, took_ms=took_ms, stale=stale > 0, stale_seconds=stale)
-
-    def _find(self, state: ReplicaState, request: ToolSearchRequest) -> ToolSearchResponse:
-        """A search, timed by itself so that waiting for a thread does not count."""
-        started = time.perf_counter()
-        response = find_tools(state, request, self._embedder)
-        self._search_seconds += _SMOOTHING * (time.perf_counter() - started - self._search_seconds)
-        return response
 
     async def get(self, key: ToolKey) -> StoredTool | None:
         state = self._writer.state
