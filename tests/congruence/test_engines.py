@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,18 @@ from indexer.search import SearchScope
 from indexer.stores.base import StoredTool, ToolStore
 from indexer.stores.edge import EdgeToolStore
 from indexer.stores.qdrant import QdrantToolStore
+from indexer.stores.qdrant_calls import connect
 from tests.congruence.engines import Engine, edge_engine, qdrant_engine, replica_engine, searching
-from tests.contracts.stores import DIMENSIONS, LOCAL, edge_house, unit
+from tests.contracts.stores import (
+    DIMENSIONS,
+    LOCAL,
+    StoreHouse,
+    edge_house,
+    server_house,
+    server_url,
+    stub_house,
+    unit,
+)
 
 TENANTS = ("default", "acme")
 NAMESPACES = ("shop", "weather", "mail")
@@ -117,6 +127,32 @@ def test_replica_and_embedded_qdrant_agree_also_after_reopening(
         again.close()
     finally:
         shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("make_house", [stub_house, server_house], ids=lambda house: house.__name__)
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=histories, asked=st.lists(scopes, min_size=1, max_size=4))
+def test_replica_and_a_qdrant_server_agree_also_after_reopening(
+    make_house: Callable[[Path], StoreHouse],
+    history: list[list[tuple[ToolDefinition, str]]],
+    asked: list[SearchScope],
+) -> None:
+    batches = numbered(history)
+    replica = replica_engine(batches, DIMENSIONS)
+    house = make_house(Path())
+    store = house.open()
+    for batch in batches:
+        store.upsert(batch)
+    assert_same(replica, followed(store), asked)
+    store.close()
+    again = house.open()
+    assert isinstance(again, QdrantToolStore)
+    assert_same(replica, followed(again), asked)
+    client = connect(server_url(house), timeout_seconds=10)
+    assert_same(replica, qdrant_engine(client, again.handle().name), asked)
+    client.delete_collection(again.handle().name)
+    client.close()
+    again.close()
 
 
 @settings(max_examples=40, deadline=None)

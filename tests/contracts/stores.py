@@ -79,6 +79,11 @@ def server_house(folder: Path) -> StoreHouse:
     return StoreHouse("server", partial(_server_store, url, f"toolscout-test-{uuid4().hex}"))
 
 
+def server_url(house: StoreHouse) -> str:
+    """Where the server of a `stub_house` or a `server_house` answers."""
+    return shared_stub().url if house.name == "stub" else os.environ["QDRANT_URL"]
+
+
 def _server_store(url: str, collection: str) -> ToolStore:
     return QdrantToolStore(connect(url, timeout_seconds=10), collection, DIMENSIONS)
 
