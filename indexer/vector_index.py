@@ -71,8 +71,11 @@ class VectorToolIndex:
 
     async def _follow(self) -> None:
         if await self._write(self._writer.follow):
-            await self._write(self._writer.calibrate_if_much_changed)
-            await self._write(self._writer.save_if_much_changed)
+            await self._take_care()
+
+    async def _take_care(self) -> None:
+        if self._writer.wants_care:
+            await self._write(self._writer.take_care)
 
     def _stale_seconds(self) -> float:
         """For how long the store has not answered, if that is too long; else 0."""
@@ -91,15 +94,14 @@ class VectorToolIndex:
         whole = RegistrationReport(catalog_revision=self._writer.state.revision)
         done = 0
         while True:
-            taken, report = await self._write(partial(self._writer.take, iterator))
-            if not taken:
-                break
-            done += taken
-            whole = merge_reports([whole, report])
-            if progress is not None:
+            taken = await self._write(partial(self._writer.take, iterator))
+            done += taken.entries
+            whole = merge_reports([whole, taken.report])
+            if progress is not None and taken.entries:
                 progress(done)
-        await self._write(self._writer.calibrate_if_much_changed)
-        await self._write(self._writer.save_if_much_changed)
+            if taken.is_last:
+                break
+        await self._take_care()
         return replace(whole, seconds=time.perf_counter() - started)
 
     async def delete(self, keys: Iterable[ToolKey]) -> int:

@@ -5,6 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,15 @@ SNAPSHOT_CHANGES: Final = 1024
 """A snapshot is written once a start would have to catch up with this many changes."""
 _REBUILDS: Final = 3
 """Times everything is read in vain, because tombstones went that were not read, before giving up for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How many entries of a source were taken, what became of them, and whether they were the last."""
+
+    entries: int
+    report: RegistrationReport
+    is_last: bool
 
 
 class CatalogWriter:
@@ -195,8 +205,8 @@ class CatalogWriter:
 
     # Registering.
 
-    def take(self, entries: Iterator[ToolDefinition | RejectedTool]) -> tuple[int, RegistrationReport]:
-        """Register the next batch of entries; how many there were, and what became of them.
+    def take(self, entries: Iterator[ToolDefinition | RejectedTool]) -> Taken:
+        """Register the next batch of entries.
 
         What came before an entry that cannot be read is registered before its error passes on.
         Raises: StoreError, EmbeddingError, SourceError.
@@ -211,7 +221,7 @@ class CatalogWriter:
                     break
         finally:
             report = self._register(batch)
-        return len(batch), report
+        return Taken(len(batch), report, is_last=len(batch) < BATCH_TOOLS and size < BATCH_BYTES)
 
     def _register(self, entries: Sequence[ToolDefinition | RejectedTool]) -> RegistrationReport:
         with self._lock:
@@ -271,6 +281,16 @@ class CatalogWriter:
             self._replica.compact()
 
     # Calibrating and saving.
+
+    @property
+    def wants_care(self) -> bool:
+        """Whether `take_care` would do anything: most changes are small, and a hop to a thread takes longer."""
+        return self._replica.wants_calibration or self._unsaved >= SNAPSHOT_CHANGES
+
+    def take_care(self) -> None:
+        """Calibrate and save what has much changed. Raises: StoreError."""
+        self.calibrate_if_much_changed()
+        self.save_if_much_changed()
 
     def calibrate_if_much_changed(self) -> None:
         """Measure anew what a weak match is, once the catalog is another; an encoder that fails leaves it as it was."""

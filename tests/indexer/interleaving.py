@@ -235,9 +235,9 @@ class Gateway:
 
     def register(self, definitions: Sequence[ToolDefinition]) -> int:
         """As a client's request; the revision of its answer."""
-        taken, report = self.writer.take(iter(definitions))
-        assert taken == len(definitions)
-        return report.catalog_revision
+        taken = self.writer.take(iter(definitions))
+        assert taken.entries == len(definitions)
+        return taken.report.catalog_revision
 
     def delete(self, keys: Sequence[ToolKey]) -> int:
         return self.writer.delete(keys)

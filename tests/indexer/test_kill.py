@@ -51,7 +51,7 @@ def clean_run() -> list[StoredTool]:
     store = MemoryToolStore(DIMENSIONS)
     writer = make_writer(store, embedder=HashingEmbedder(DIMENSIONS))
     entries = iter(catalog())
-    while writer.take(entries)[0]:
+    while not writer.take(entries).is_last:
         pass
     return everything(store)
 

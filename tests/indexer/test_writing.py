@@ -17,7 +17,7 @@ from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, make_store, m
 
 def take_all(writer: CatalogWriter, tools: Iterable[ToolDefinition]) -> None:
     entries = iter(tools)
-    while writer.take(entries)[0]:
+    while not writer.take(entries).is_last:
         pass
 
 
@@ -156,8 +156,9 @@ def test_a_batch_is_bounded_in_bytes_as_well_as_in_number() -> None:
     large = [tool(f"large_{number}", "x" * 60_000) for number in range(40)]
     entries = iter(large)
     sizes: list[int] = []
-    while taken := writer.take(entries)[0]:
-        sizes.append(taken)
+    while not (taken := writer.take(entries)).is_last:
+        sizes.append(taken.entries)
+    sizes.append(taken.entries)
     assert sum(sizes) == len(large)
     assert max(sizes) * 60_000 < 2 * BATCH_BYTES
     assert writer.state.live == len(large)
