@@ -1,0 +1,286 @@
+"""Searches over several gateways, event by event: queues, batches, pauses, and a gateway that fails and comes back.
+
+A worker is a gateway process with a core of its own. It takes what waits, at most a batch, and answers all of it at
+once; how long that takes is drawn from what was measured (`benchmarks.scale_costs`). Equal seeds give equal runs.
+`benchmarks.scale_plan` puts the figures of a plan together with it.
+"""
+
+import heapq
+import math
+import random
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+Routing = Literal["random", "shared"]
+Draw = Callable[[random.Random, int], float]
+"""How many seconds a batch of so many searches takes."""
+_Event = Callable[[float], None]
+"""What happens at a moment, given that moment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """What stops a worker again and again: changes that are applied, a snapshot, the garbage collector."""
+
+    every_seconds: float
+    lasts_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A gateway that dies with all its workers, and is back some time later."""
+
+    at_seconds: float
+    back_after_seconds: float
+    noticed_after_seconds: float
+    """Until then the balancer sends it its share, and every such search is tried again elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What is simulated; searches come at random moments (Poisson), at a mean rate."""
+
+    searches_per_second: float
+    workers: int
+    draw: Draw
+    max_batch: int = 1
+    workers_per_gateway: int = 1
+    routing: Routing = "random"
+    """`random`: a queue a worker, as with connections spread over processes; `shared`: one queue for all."""
+    pauses: Sequence[Pause] = ()
+    failure: Failure | None = None
+    retry_seconds: float = 0.05
+    """Between a search that was lost and its next try."""
+    seconds: float = 60.0
+    warm_up_seconds: float = 5.0
+    """Not counted."""
+    seed: int = 1
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of the searches that arrived after the warm-up."""
+
+    arrived: list[float] = field(default_factory=list[float])
+    """When, in seconds."""
+    took: list[float] = field(default_factory=list[float])
+    """From the first try to the answer, in seconds."""
+    waited: list[float] = field(default_factory=list[float])
+    """Of that, before its work began."""
+    retries: int = 0
+    unanswered: int = 0
+    """Still waiting at the end: a plan that leaves many has too few workers."""
+    busy_seconds: float = 0.0
+    batches: int = 0
+
+    def percentile(self, share: float, *, since: float = 0.0, until: float = math.inf) -> float:
+        """Seconds within which this share of the searches that arrived in a window were answered; NaN of none."""
+        times = sorted(t for at, t in zip(self.arrived, self.took, strict=True) if since <= at < until)
+        if not times:
+            return math.nan
+        return times[min(len(times) - 1, math.ceil(share * len(times)) - 1)]
+
+
+def drawn_from(quantiles: Mapping[int, Sequence[tuple[float, float]]], added_seconds: float = 0.0) -> Draw:
+    """Draws from measured quantiles, {batch: [(share, milliseconds), ...]}; `added_seconds` for each search beside it.
+
+    Between two measured batch sizes the larger one is drawn, in proportion to the searches in it.
+    """
+    sizes = sorted(quantiles)
+
+    def draw(source: random.Random, batch: int) -> float:
+        size = sizes[min(bisect_left(sizes, batch), len(sizes) - 1)]
+        points = quantiles[size]
+        share = source.random()
+        place = min(max(bisect_left(points, (share, -math.inf)), 1), len(points) - 1)
+        (low, at_low), (high, at_high) = points[place - 1], points[place]
+        part = (share - low) / (high - low) if high > low else 0.0
+        milliseconds = at_low + part * (at_high - at_low)
+        scale = batch / size if batch > 1 or size == 1 else 1.0
+        return milliseconds / 1e3 * scale + batch * added_seconds
+
+    return draw
+
+
+class _Search:
+    __slots__ = ("arrived",)
+
+    def __init__(self, arrived: float) -> None:
+        self.arrived = arrived
+
+
+class _Worker:
+    __slots__ = ("alive", "began", "generation", "gateway", "paused", "queue", "serving")
+
+    def __init__(self, gateway: int, queue: "deque[_Search]") -> None:
+        self.gateway = gateway
+        self.queue = queue
+        self.serving: list[_Search] = []
+        self.began = 0.0
+        self.alive = True
+        self.paused = 0.0
+        """Until when it does not begin anything."""
+        self.generation = 0
+        """Raised by a failure: what it was doing then never ends."""
+
+
+def simulate(setup: Setup) -> Outcome:
+    """Run it."""
+    return _Simulation(setup).run()
+
+
+class _Simulation:
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._random = random.Random(setup.seed)
+        shared: deque[_Search] = deque()
+        self._workers = [
+            _Worker(number // setup.workers_per_gateway, shared if setup.routing == "shared" else deque())
+            for number in range(setup.workers)
+        ]
+        self._listed = list(self._workers)
+        """Workers that the balancer sends searches to."""
+        self._events: list[tuple[float, int, _Event]] = []
+        self._order = 0
+        self._outcome = Outcome()
+
+    def run(self) -> Outcome:
+        setup = self._setup
+        self._at(self._random.expovariate(setup.searches_per_second), self._arrive)
+        for pause in setup.pauses:
+            for worker in self._workers:
+                self._at(self._random.random() * pause.every_seconds, partial(self._pause, worker, pause))
+        if (failure := setup.failure) is not None:
+            self._at(failure.at_seconds, self._fail)
+            self._at(failure.at_seconds + failure.noticed_after_seconds, self._notice)
+            self._at(failure.at_seconds + failure.back_after_seconds, self._come_back)
+        while self._events and self._events[0][0] <= setup.seconds:
+            now, _, happen = heapq.heappop(self._events)
+            happen(now)
+        queues = {id(worker.queue): worker.queue for worker in self._workers}
+        waiting = [*(one for queue in queues.values() for one in queue)]
+        waiting += [one for worker in self._workers for one in worker.serving]
+        self._outcome.unanswered = sum(one.arrived >= setup.warm_up_seconds for one in waiting)
+        return self._outcome
+
+    def _at(self, time: float, event: _Event) -> None:
+        self._order += 1  # events of one moment happen in the order in which they were made
+        heapq.heappush(self._events, (time, self._order, event))
+
+    def _arrive(self, now: float) -> None:
+        self._at(now + self._random.expovariate(self._setup.searches_per_second), self._arrive)
+        self._route(_Search(now), now)
+
+    def _route(self, search: _Search, now: float) -> None:
+        if self._setup.routing == "shared":
+            self._workers[0].queue.append(search)
+            for worker in self._workers:
+                if worker.alive and not worker.serving and worker.paused <= now:
+                    self._begin(worker, now)
+                    return
+            return
+        worker = self._listed[self._random.randrange(len(self._listed))]
+        if not worker.alive:
+            self._retry(search, now)
+            return
+        worker.queue.append(search)
+        if not worker.serving:
+            self._begin(worker, now)
+
+    def _begin(self, worker: _Worker, now: float) -> None:
+        if not worker.alive or worker.serving or worker.paused > now or not worker.queue:
+            return
+        count = min(len(worker.queue), self._setup.max_batch)
+        worker.serving = [worker.queue.popleft() for _ in range(count)]
+        worker.began = now
+        seconds = self._setup.draw(self._random, count)
+        if now >= self._setup.warm_up_seconds:
+            self._outcome.busy_seconds += seconds
+            self._outcome.batches += 1
+        self._at(now + seconds, partial(self._done, worker, worker.generation))
+
+    def _done(self, worker: _Worker, generation: int, now: float) -> None:
+        if generation != worker.generation:
+            return
+        if worker.paused > now:  # it stood still meanwhile
+            self._at(worker.paused, partial(self._done, worker, generation))
+            return
+        for search in worker.serving:
+            if search.arrived >= self._setup.warm_up_seconds:
+                self._outcome.arrived.append(search.arrived)
+                self._outcome.took.append(now - search.arrived)
+                self._outcome.waited.append(worker.began - search.arrived)
+        worker.serving = []
+        self._begin(worker, now)
+
+    def _pause(self, worker: _Worker, pause: Pause, now: float) -> None:
+        worker.paused = max(worker.paused, now) + pause.lasts_seconds
+        self._at(worker.paused, partial(self._begin, worker))
+        self._at(now + pause.every_seconds, partial(self._pause, worker, pause))
+
+    def _retry(self, search: _Search, now: float) -> None:
+        self._outcome.retries += search.arrived >= self._setup.warm_up_seconds
+        self._at(now + self._setup.retry_seconds, partial(self._route, search))
+
+    # The first gateway fails, is taken off the balancer's list, and comes back.
+
+    @property
+    def _first(self) -> list[_Worker]:
+        return [worker for worker in self._workers if worker.gateway == 0]
+
+    def _fail(self, now: float) -> None:
+        for worker in self._first:
+            worker.alive = False
+            worker.generation += 1
+            lost = [*worker.serving, *(() if self._setup.routing == "shared" else worker.queue)]
+            worker.serving = []
+            if self._setup.routing == "random":
+                worker.queue.clear()
+            for search in lost:
+                self._retry(search, now)
+
+    def _notice(self, now: float) -> None:
+        self._listed = [worker for worker in self._listed if worker.alive]
+
+    def _come_back(self, now: float) -> None:
+        for worker in self._first:
+            worker.alive = True
+        self._listed = list(self._workers)
+
+
+# What a queue should give where mathematics knows it.
+
+
+def waiting_of_mmc(searches_per_second: float, service_seconds: float, workers: int) -> float:
+    """Mean seconds in an M/M/c queue before the work begins (Erlang C).
+
+    A. O. Allen, Probability, Statistics and Queueing Theory, 2nd ed., 1990, section 5.3.
+    """
+    offered = searches_per_second * service_seconds
+    load = offered / workers
+    below = sum(offered**number / math.factorial(number) for number in range(workers))
+    last = offered**workers / math.factorial(workers) / (1 - load)
+    return last / (below + last) * service_seconds / (workers * (1 - load))
+
+
+def waiting_of_mg1(searches_per_second: float, mean_seconds: float, variance: float = 0.0) -> float:
+    """Mean seconds in an M/G/1 queue before the work begins (Pollaczek-Khinchine); without variance, of M/D/1.
+
+    The same book, section 5.4.
+    """
+    load = searches_per_second * mean_seconds
+    return searches_per_second * (variance + mean_seconds**2) / (2 * (1 - load))
+
+
+def exponential(mean_seconds: float) -> Draw:
+    """A batch takes as long as its searches one by one would, each exponentially distributed."""
+    return lambda source, batch: sum(source.expovariate(1 / mean_seconds) for _ in range(batch))
+
+
+def constant(seconds: float) -> Draw:
+    """Every search takes the same time."""
+    return lambda source, batch: seconds * batch
