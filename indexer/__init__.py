@@ -2,6 +2,7 @@
 
 from indexer.alias import model_alias
 from indexer.argument_check import arguments_problem
+from indexer.deeds import DEEDS, DeedMask, deeds_named, deeds_of_tool, is_deed
 from indexer.definition import (
     DEFAULT_NAMESPACE,
     DEFAULT_TENANT,
@@ -58,6 +59,11 @@ __all__ = [
     "DEFAULT_NAMESPACE",
     "DEFAULT_TENANT",
     "CompletionKeys",
+    "DEEDS",
+    "DeedMask",
+    "deeds_named",
+    "deeds_of_tool",
+    "is_deed",
     "CorruptSnapshotError",
     "DimensionMismatchError",
     "Embedder",

@@ -13,8 +13,9 @@ from gateway.chat.json_text import decode_json
 from gateway.chat.messages import AssistantMessage, Message, ToolResponse, ToolResponseMessage, UserMessage, text_of
 from gateway.chat.prompt import Prompt, ToolSpec
 from gateway.models.example_arguments import Fits, example_arguments
-from gateway.models.intent import deeds_of_request, deeds_of_tool, is_deed
+from gateway.models.intent import deeds_of_request
 from gateway.models.scripted import Reply, Wish
+from indexer import deeds_of_tool, is_deed
 
 _MAX_QUERIES: Final = 5
 _STATEMENT: Final = re.compile(r"(?:one|my|our|the|an?|this|that|there|i|we|some)\b", re.IGNORECASE)

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from indexer.deeds import DeedMask, deeds_of_tool
 from indexer.document import ToolDocument
 from indexer.errors import CorruptSnapshotError
 from indexer.lexical.postings import Segment, build_segment, merge_segments, renumbered
@@ -35,9 +36,11 @@ class LexicalIndex:
         self._segments: list[Segment] = []
         self._pending_terms: list[int] = []
         self._pending_lengths: list[list[int]] = []
+        self._pending_deeds: list[DeedMask] = []
         self._lengths: Floats = np.empty((0, len(FIELDS)), dtype=np.float32)
         self._length_sums = np.zeros(len(FIELDS), dtype=np.float64)
         """Of the live rows; whole numbers, so that adding and taking away never drift."""
+        self._deeds: npt.NDArray[np.uint16] = np.empty(0, dtype=np.uint16)
         self._alive: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
         self._rows = 0
         self._dead = 0
@@ -55,13 +58,15 @@ class LexicalIndex:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays; the vocabulary comes on top, some 100 bytes a term."""
-        return sum(segment.nbytes for segment in self._segments) + self._lengths.nbytes + self._alive.nbytes
+        arrays = (self._lengths, self._deeds, self._alive)
+        return sum(segment.nbytes for segment in self._segments) + sum(array.nbytes for array in arrays)
 
     def add(self, documents: Sequence[ToolDocument]) -> range:
         """Add tools; the row ids they got. The next snapshot shows them."""
         first = self.n_rows
         for document in documents:
             self._pending_lengths.append([self._take(getattr(document, name)) for name in FIELDS])
+            self._pending_deeds.append(deeds_of_tool(document.name, document.description))
             if len(self._pending_terms) >= _FLUSH_TOKENS:
                 self._flush()
         self._snapshot = None
@@ -89,6 +94,7 @@ class LexicalIndex:
                 segments=tuple(self._segments),
                 lengths=self._lengths[: self._rows],
                 length_sums=self._length_sums,
+                deeds=self._deeds[: self._rows],
                 alive=self._alive[: self._rows],
                 live=self._rows - self._dead,
             )
@@ -118,6 +124,7 @@ class LexicalIndex:
         index._segments = [kept] if len(kept.rows) else []
         index._lengths = self._lengths[keep_rows]
         index._length_sums = index._lengths.sum(axis=0, dtype=np.float64)
+        index._deeds = self._deeds[keep_rows]
         index._alive = np.ones(len(keep_rows), dtype=np.bool_)
         index._rows = len(keep_rows)
         return index
@@ -133,6 +140,7 @@ class LexicalIndex:
             "rows": segment.rows,
             "frequencies": segment.frequencies,
             "lengths": self._lengths[: self._rows],
+            "deeds": self._deeds[: self._rows],
             "alive": self._alive[: self._rows],
             "vocabulary": np.frombuffer(words, dtype=np.uint8),
         }
@@ -145,14 +153,17 @@ class LexicalIndex:
         """
         try:
             segment = Segment(*(arrays[name] for name in ("terms", "starts", "rows", "frequencies")))
-            lengths, alive, words = arrays["lengths"], arrays["alive"], arrays["vocabulary"].tobytes().decode("utf-8")
+            lengths, deeds, alive = arrays["lengths"], arrays["deeds"], arrays["alive"]
+            words = arrays["vocabulary"].tobytes().decode("utf-8")
         except (KeyError, UnicodeDecodeError) as error:
             raise CorruptSnapshotError(f"lexical snapshot cannot be read: {error}") from error
         index = cls(parameters)
         index._vocabulary = {word: number for number, word in enumerate(words.split("\n"))} if words else {}
         _check(segment, lengths, alive, len(index._vocabulary))
+        if deeds.shape != alive.shape:
+            raise CorruptSnapshotError("lexical snapshot: its arrays do not fit together")
         index._segments = [segment] if len(segment.rows) else []
-        index._lengths, index._alive, index._rows = lengths, alive, len(alive)
+        index._lengths, index._deeds, index._alive, index._rows = lengths, deeds, alive, len(alive)
         index._dead = len(alive) - int(np.count_nonzero(alive))
         index._length_sums = (lengths[alive] if index._dead else lengths).sum(axis=0, dtype=np.float64)
         return index
@@ -181,24 +192,28 @@ class LexicalIndex:
             return
         lengths = np.array(self._pending_lengths, dtype=np.int64)
         terms = np.array(self._pending_terms, dtype=np.int32)
-        self._pending_lengths, self._pending_terms = [], []
+        deeds = np.array(self._pending_deeds, dtype=np.uint16)
+        self._pending_lengths, self._pending_terms, self._pending_deeds = [], [], []
         if len(terms):
             self._segments.append(build_segment(terms, lengths, self._rows))
         while len(self._segments) > 1 and len(self._segments[-2].rows) < 2 * len(self._segments[-1].rows):
             tail = merge_segments(self._segments[-2:])
             self._segments[-2:] = [tail]
-        self._grow(lengths)
+        self._grow(lengths, deeds)
 
-    def _grow(self, lengths: npt.NDArray[np.int64]) -> None:
+    def _grow(self, lengths: npt.NDArray[np.int64], deeds: npt.NDArray[np.uint16]) -> None:
         end = self._rows + len(lengths)
         if end > len(self._alive):
             capacity = max(end, len(self._alive) + len(self._alive) // 2)
             grown_lengths = np.zeros((capacity, len(FIELDS)), dtype=np.float32)
+            grown_deeds = np.zeros(capacity, dtype=np.uint16)
             grown_alive = np.zeros(capacity, dtype=np.bool_)
             grown_lengths[: self._rows] = self._lengths[: self._rows]
+            grown_deeds[: self._rows] = self._deeds[: self._rows]
             grown_alive[: self._rows] = self._alive[: self._rows]
-            self._lengths, self._alive = grown_lengths, grown_alive
+            self._lengths, self._deeds, self._alive = grown_lengths, grown_deeds, grown_alive
         self._lengths[self._rows : end] = lengths
+        self._deeds[self._rows : end] = deeds
         self._length_sums = self._length_sums + lengths.sum(axis=0)
         self._alive[self._rows : end] = True
         self._rows = end

@@ -57,15 +57,18 @@ class LexicalSnapshot:
         segments: tuple[Segment, ...],
         lengths: Floats,
         length_sums: npt.NDArray[np.float64],
+        deeds: npt.NDArray[np.uint16],
         alive: npt.NDArray[np.bool_],
         live: int,
     ) -> None:
-        """`lengths`: (n, fields). `length_sums`: (fields,) over the live rows. `alive`: (n,)."""
+        """`lengths`: (n, fields). `length_sums`: (fields,) over the live rows. `deeds`, `alive`: (n,)."""
         self._parameters = parameters
         self._vocabulary = vocabulary
         self._segments = segments
         self._lengths = lengths
         self._average = length_sums / max(live, 1)
+        self.deeds = deeds
+        """(n,) `indexer.deeds` masks: what kind of deed each tool does."""
         self._alive = alive
         self.live = live
         self._known: dict[int, TermPostings] = {}

@@ -1,0 +1,169 @@
+"""What kind of deed a request asks for and a tool does: enough to tell an adding from a deletion.
+
+Sums of word vectors hardly see the verb, and verbs differ between languages; a short list of them does. What it is
+worth: design/retrieval.md, "Deeds".
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+Deed: TypeAlias = Literal["read", "create", "change", "delete", "send", "run", "stop", "copy", "translate"]
+DeedMask: TypeAlias = int
+"""Deeds as bits, in the order of `DEEDS`; 0 where none is named."""
+
+DEEDS: Final[tuple[Deed, ...]] = get_args(Deed)
+
+_FINAL: Final = ("delete", "stop")
+"""Deeds that undo others: to offer one that was not asked for is worse than to offer one too mild."""
+_MILD_CONFLICT: Final = 0.5
+
+# Verbs as requests and tool names use them, in their usual forms. A verb may stand for several deeds.
+_WORDS: Final[Mapping[Deed, str]] = {
+    "read": """
+        which what whats who where when how many much show list get describe find search see check tell read view look
+        lookup query fetch count display inspect browse retrieve summarize summarise compare estimate
+        zeig zeige zeigen such suche suchen finde finden liste auflisten welche welcher welches wie wo wann lies lesen
+        muestra muéstrame mostrar busca buscar encuentra encontrar lista listar qué cuál cuáles cuántos dónde ver lee
+        montre montrez afficher affiche cherche chercher trouve trouver liste lister quels quelles quel quelle combien
+        où lire consulter
+        """,
+    "create": """
+        create make add insert put new generate register book schedule set save upload open write reserve compose build
+        issue request order place record log post start
+        erstelle erstellen lege anlegen füge hinzufügen buche buchen reserviere reservieren registriere registrieren
+        crea crear añade añadir agrega agregar genera generar registra registrar reserva reservar guarda guardar
+        crée créer ajoute ajouter génère générer enregistre enregistrer réserve réserver
+        """,
+    "change": """
+        update change modify edit rename move patch set replace resize enable attach configure adjust assign share
+        grant put reschedule turn increase decrease raise lower switch mark translate
+        ändere ändern aktualisiere aktualisieren bearbeite bearbeiten verschiebe verschieben umbenennen setze setzen
+        cambia cambiar actualiza actualizar modifica modificar edita editar mueve mover renombra renombrar
+        modifie modifier change changer renomme renommer déplace déplacer remplace remplacer
+        """,
+    "delete": """
+        delete remove drop erase cancel clear purge revoke unshare detach destroy terminate deregister clean empty
+        dismiss discard unsubscribe
+        lösche löschen entferne entfernen storniere stornieren
+        borra borrar elimina eliminar quita quitar cancela cancelar
+        supprime supprimer efface effacer annule annuler retire retirer
+        """,
+    "send": """
+        send publish notify post mail email message text forward share broadcast deliver reply submit invite
+        sende senden schicke schicken verschicke verschicken
+        envía enviar envíale manda mandar publica publicar
+        envoie envoyer publie publier
+        """,
+    "run": """
+        start run restart reboot launch invoke execute resume trigger begin retry deploy turn play enable activate
+        starte starten führe ausführen inicia iniciar ejecuta ejecutar arranca arrancar
+        démarre démarrer lance lancer exécute exécuter
+        """,
+    "stop": """
+        stop pause halt suspend shutdown disable kill interrupt abort turn cancel end mute deactivate
+        stoppe stoppen beende beenden anhalten detén detener para parar
+        arrête arrêter suspends suspendre
+        """,
+    "copy": """
+        copy duplicate clone backup snapshot restore export import replicate recover download
+        kopiere kopieren sichere sichern copia copiar exporta exportar copie copier exporter
+        """,
+    "translate": "translate translation übersetze übersetzen traduce traducir traduis traduire",
+}
+# Parts of words where words are not parted by spaces or carry endings.
+_PARTS: Final[Mapping[Deed, str]] = {
+    "read": """
+        보여 알려 찾아 조회 검색 확인 목록 얼마 무엇 뭐 어떤 몇 읽어 언제 어디 누가 궁금
+        查询 查看 查找 搜索 获取 列出 检索 显示 看看 多少 什么 哪些 了解 告诉 見せて 教えて 調べ 検索 一覧 表示 探し
+        """,
+    "create": """
+        만들 생성 추가 등록 예약 잡아 작성 설정 맞춰 새로 기록 저장 넣어 적어
+        创建 新建 添加 增加 生成 注册 预订 预定 设置 上传 制定 记录 保存 预约 安排 提交 作成 追加 登録 予約 作って
+        """,
+    "change": """
+        바꿔 변경 수정 옮겨 고쳐 공유 업데이트 설정 조절 올려 내려 낮춰 높여 늘려 줄여
+        修改 更改 更新 编辑 调整 设置 更换 変更 編集 変えて 移動
+        """,
+    "delete": "삭제 지워 취소 없애 제거 비우 비워 해지 해제 删除 取消 移除 清空 清除 撤销 削除 消して",
+    "send": "보내 전송 발송 알림 쏴 전달 게시 전화 发送 通知 发布 转发 分享 送信 送って",
+    "run": "시작 실행 재시작 돌려 켜 틀어 재생 띄워 启动 运行 开始 执行 打开 播放 開始 起動 実行",
+    "stop": "중지 멈춰 정지 꺼 끄 종료 停止 暂停 关闭 结束 止めて 終了",
+    "copy": "백업 복사 복원 복구 복제 내보내 다운로드 复制 备份 恢复 导出 导入 下载 コピー 複製",
+    "translate": "번역 옮긴 翻译 翻訳",
+}
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_NAME_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NAME_END: Final = re.compile(r"__|\.")
+_SUMMARY: Final = 60
+"""Characters of a description that say what a tool does: its first words."""
+
+
+def _masks(lists: Mapping[Deed, str]) -> dict[str, DeedMask]:
+    masks: dict[str, DeedMask] = {}
+    for bit, deed in enumerate(DEEDS):
+        for word in lists[deed].split():
+            masks[word] = masks.get(word, 0) | 1 << bit
+    return masks
+
+
+_BY_WORD: Final = _masks(_WORDS)
+_BY_PART: Final = _masks(_PARTS)
+_PART: Final = re.compile("|".join(sorted(_BY_PART, key=len, reverse=True)))
+
+
+def is_deed(word: str) -> bool:
+    """Whether a word is a verb that requests and tools share."""
+    return word.casefold() in _BY_WORD
+
+
+def deeds_named(request: str) -> DeedMask:
+    """The kinds of deed that the words of a request name; 0 for one that names none."""
+    mask = 0
+    for word in _WORD.findall(request.casefold()):
+        mask |= _of_word(word)
+    return mask | _of_parts(request)
+
+
+def deeds_of_tool(name: str, description: str = "") -> DeedMask:
+    """The kinds of deed that a tool does: by the first verb of its name, else by the beginning of its description."""
+    for part in _NAME_PART.findall(_NAME_END.split(name)[-1].replace("-", " ")):
+        if mask := _BY_WORD.get(part.casefold(), 0):
+            return mask
+    for word in _WORD.findall(description[:_SUMMARY].casefold())[:2]:
+        if mask := _of_word(word):
+            return mask
+    return _of_parts(name) or _of_parts(description[:_SUMMARY])
+
+
+def _of_word(word: str) -> DeedMask:
+    return _BY_WORD.get(word, 0) or _BY_WORD.get(word.removesuffix("s"), 0) or _BY_WORD.get(word.removesuffix("es"), 0)
+
+
+def _of_parts(text: str) -> DeedMask:
+    if text.isascii():
+        return 0
+    mask = 0
+    for part in _PART.findall(text):
+        mask |= _BY_PART[part]
+    return mask
+
+
+@lru_cache(maxsize=1024)
+def conflicts(wanted: DeedMask) -> npt.NDArray[np.float32]:
+    """(2^deeds,) for each mask of a tool: 0 where it does what is wanted or nothing is known, up to 1 where it undoes.
+
+    `wanted`: the mask of a request.
+    """
+    final = sum(1 << DEEDS.index(deed) for deed in _FINAL)
+    does = np.arange(1 << len(DEEDS))
+    apart = (does != 0) & (does & wanted == 0) & (wanted != 0)
+    undoing = (does & ~final == 0) | (wanted & ~final == 0)
+    table = np.where(apart, np.where(undoing, 1.0, _MILD_CONFLICT), 0.0).astype(np.float32)
+    table.flags.writeable = False
+    return table
