@@ -1,13 +1,14 @@
 """A race: contenders answer the same queries in turns, so that whatever slows the machine slows all of them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.bench.speed.lanes import Lane, LaneError
+from gateway.bench.speed.lanes import Lane, LaneError, Turn
 from gateway.bench.speed.statistics import Spread, percentile, ratio_spread, spread
 
 _MAX_CALLS: Final = 64
+_FEWEST_ROUNDS: Final = 2
 _WORTH_A_P99: Final = 100
 _SHORTEST: Final = 1e-6
 """Seconds: a clock may be too coarse to see a call."""
@@ -88,80 +89,82 @@ def run_race(
 
     One that fails or takes too long is left out, and said to be. Without the first there are no results.
     """
-    steps = len(entries) + pace.rounds
-    skipped: dict[str, str] = {}
-    runs: list[_Run] = []
+    race = _Race(queries, pace, progress, steps=len(entries) + pace.rounds)
     try:
-        for number, entry in enumerate(entries):
-            run = _opened(entry, queries, pace, skipped)
-            if run is not None:
-                runs.append(run)
-            if progress is not None:
-                progress(number + 1, steps)
+        runs = [run for entry in entries if (run := race.opened(entry)) is not None]
         for number in range(pace.rounds):
-            # Another one begins each round: whoever comes after a slow one finds colder caches.
-            order = runs[number % len(runs) :] + runs[: number % len(runs)] if runs else []
-            for run in order:
-                if run.entry.name not in skipped:
-                    _take_turn(run, number, queries, pace, skipped)
-            if progress is not None:
-                progress(len(entries) + number + 1, steps)
+            race.round(runs, number)
         for run in runs:
-            if run.entry.check is not None and run.entry.name not in skipped:
-                _answer_the_rest(run, queries, pace, skipped)
+            race.answer_the_rest(run)
     finally:
         for entry in entries:
             entry.lane.close()
-    done = [run for run in runs if run.entry.name not in skipped]
+    done = [run for run in runs if run.entry.name not in race.skipped]
     if not done or done[0].entry is not entries[0]:
-        return Outcome(results=(), skipped=skipped)
-    return Outcome(results=tuple(_result(run, done[0]) for run in done), skipped=skipped)
+        return Outcome(results=(), skipped=race.skipped)
+    return Outcome(results=tuple(_result(run, done[0]) for run in done), skipped=race.skipped)
 
 
-def _opened(entry: Entry, queries: int, pace: Pace, skipped: dict[str, str]) -> _Run | None:
-    """A contender set up and warm, with as many calls a turn as fit."""
-    try:
-        notes = entry.lane.open()
-        entry.lane.turn([0])
-        seconds = entry.lane.turn([1 % queries]).seconds[0]
-    except LaneError as error:
-        skipped[entry.name] = str(error)
-        return None
-    calls = min(int(pace.turn_seconds / max(seconds, _SHORTEST)), _MAX_CALLS)
-    return _Run(entry, notes, max(calls, 1))
+class _Race:
+    """A race while it is run."""
 
+    def __init__(self, queries: int, pace: Pace, progress: Callable[[int, int], None] | None, *, steps: int) -> None:
+        self._queries = queries
+        self._pace = pace
+        self._progress = progress
+        self._steps = steps
+        self._done = 0
+        self.skipped: dict[str, str] = {}
 
-def _take_turn(run: _Run, number: int, queries: int, pace: Pace, skipped: dict[str, str]) -> None:
-    if run.spent > pace.lane_seconds and len(run.medians) >= 2:
-        return
-    numbers = list(_numbers(number, run.calls, queries))
-    try:
-        turn = run.entry.lane.turn(numbers)
-    except LaneError as error:
-        skipped[run.entry.name] = str(error)
-        return
-    run.medians.append(spread(turn.seconds).median)
-    run.seconds.extend(turn.seconds)
-    run.answers.update(zip(numbers, turn.answers, strict=True))
+    def opened(self, entry: Entry) -> _Run | None:
+        """A contender set up and warm, with as many calls a turn as fit; None for one that cannot run."""
+        self._step()
+        try:
+            notes = entry.lane.open()
+            entry.lane.turn([0])
+            seconds = entry.lane.turn([1 % self._queries]).seconds[0]
+        except LaneError as error:
+            self.skipped[entry.name] = str(error)
+            return None
+        calls = min(int(self._pace.turn_seconds / max(seconds, _SHORTEST)), _MAX_CALLS)
+        return _Run(entry, notes, max(calls, 1))
 
+    def round(self, runs: Sequence[_Run], number: int) -> None:
+        """A turn of each. Another one begins each round: whoever comes after a slow one finds colder caches."""
+        first = number % max(len(runs), 1)
+        for run in (*runs[first:], *runs[:first]):
+            if run.spent <= self._pace.lane_seconds or len(run.medians) < _FEWEST_ROUNDS:
+                numbers = [(number * run.calls + call) % self._queries for call in range(run.calls)]
+                turn = self._turn(run, numbers)
+                if turn is not None:
+                    run.medians.append(spread(turn.seconds).median)
+                    run.seconds.extend(turn.seconds)
+        self._step()
 
-def _answer_the_rest(run: _Run, queries: int, pace: Pace, skipped: dict[str, str]) -> None:
-    """Untimed: queries that had no turn, as far as the time for a contender goes, so that the check is of many."""
-    missing = [number for number in range(queries) if number not in run.answers]
-    count = int(pace.lane_seconds / max(run.spent / len(run.seconds), _SHORTEST))
-    if not missing[:count]:
-        return
-    try:
-        turn = run.entry.lane.turn(missing[:count])
-    except LaneError as error:
-        skipped[run.entry.name] = str(error)
-        return
-    run.answers.update(zip(missing, turn.answers, strict=False))
+    def answer_the_rest(self, run: _Run) -> None:
+        """Untimed: queries that had no turn, as far as a contender's time goes, so that the check is of many."""
+        if run.entry.check is None or not run.seconds:
+            return
+        count = int(self._pace.lane_seconds / max(run.spent / len(run.seconds), _SHORTEST))
+        missing = [number for number in range(self._queries) if number not in run.answers][:count]
+        if missing:
+            self._turn(run, missing)
 
+    def _turn(self, run: _Run, numbers: Sequence[int]) -> Turn | None:
+        if run.entry.name in self.skipped:
+            return None
+        try:
+            turn = run.entry.lane.turn(numbers)
+        except LaneError as error:
+            self.skipped[run.entry.name] = str(error)
+            return None
+        run.answers.update(zip(numbers, turn.answers, strict=True))
+        return turn
 
-def _numbers(round_number: int, calls: int, queries: int) -> Iterator[int]:
-    for call in range(calls):
-        yield (round_number * calls + call) % queries
+    def _step(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._steps)
 
 
 def _result(run: _Run, first: _Run) -> Result:

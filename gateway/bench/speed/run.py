@@ -9,6 +9,7 @@ from gateway.bench.speed.bench import FULL, QUICK, Bench, RaceRow
 from gateway.bench.speed.data import SEED
 from gateway.bench.speed.dense_rows import dense_rows
 from gateway.bench.speed.figures import figure_rows
+from gateway.bench.speed.http_figures import http_rows
 from gateway.bench.speed.lanes import LaneError
 from gateway.bench.speed.machine import busy_warning, installed_versions, load_average, this_machine
 from gateway.bench.speed.race import Outcome, Result
@@ -27,7 +28,7 @@ def run_speed(bench: Bench, *, now: Callable[[], datetime] = lambda: datetime.no
     started, began = now(), time.perf_counter()
     failed: dict[str, str] = {}
     figures: list[Record] = []
-    for key, make in _wanted(bench, figure_rows()):
+    for key, make in _wanted(bench, (*figure_rows(), *http_rows())):
         measured = _guarded(key, failed, lambda make=make: make(bench))
         figures.extend(figure.record() for figure in measured or ())
     races: list[Record] = []
