@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from indexer.stores.base import ToolStore
     from indexer.stores.edge import EdgeToolStore
     from indexer.stores.qdrant import QdrantToolStore
+    from indexer.stores.revisions import Timing
     from indexer.vector_index import VectorToolIndex
     from indexer.writing import CatalogWriter
 
@@ -125,19 +126,25 @@ def shared_log(store: "QdrantToolStore", settings: IndexerSettings, embedder: Em
     """How that store is followed and written by this process."""
     from indexer.following import SharedLog
     from indexer.registering import encoder_id_of
-    from indexer.stores.revisions import Timing
 
-    timeout = float(settings.qdrant.timeout_seconds)
-    # One write may take its own time and that of its repetition; what came later than the grace was never sent twice.
-    timing = Timing(
-        patience_seconds=timeout, lease_seconds=max(60.0, 3 * timeout), grace_seconds=max(600, 20 * timeout)
-    )
     return SharedLog(
         store,
         encoder_id=encoder_id_of(embedder),
         encoder=settings.encoder,
-        timing=timing,
+        timing=shared_timing(settings.qdrant),
         tombstone_seconds=settings.qdrant.tombstone_hours * 3600.0,
+    )
+
+
+def shared_timing(qdrant: QdrantSettings) -> "Timing":
+    """A lease outlasts a write with its repetitions, and late writes are looked for much longer than one may take."""
+    from indexer.stores.revisions import GRACE_SECONDS, LEASE_SECONDS, Timing
+
+    timeout = float(qdrant.timeout_seconds)
+    return Timing(
+        patience_seconds=timeout,
+        lease_seconds=max(LEASE_SECONDS, 3 * timeout),
+        grace_seconds=max(GRACE_SECONDS, 20 * timeout),
     )
 
 
@@ -169,9 +176,8 @@ def _open_edge(path: Path, dimensions: int) -> "EdgeToolStore":
     """The embedded store; one of another width is copied, without its vectors, into one that fits."""
     from indexer.stores.edge import EdgeToolStore, stored_dimensions
 
+    recover_store(path)
     old, new = path.with_name(f"{path.name}.old"), path.with_name(f"{path.name}.new")
-    if old.exists() and not path.exists():
-        old.rename(path)  # a process was killed between the two renames below
     existing = stored_dimensions(path)
     if existing is None or existing == dimensions:
         return EdgeToolStore(path, dimensions)
@@ -192,6 +198,14 @@ def _open_edge(path: Path, dimensions: int) -> "EdgeToolStore":
     new.rename(path)
     shutil.rmtree(old, ignore_errors=True)
     return EdgeToolStore(path, dimensions)
+
+
+def recover_store(path: Path) -> None:
+    """Put a store back in its place if a process was killed while it exchanged it for another one."""
+    for suffix in ("old", "aside", "before"):
+        moved = path.with_name(f"{path.name}.{suffix}")
+        if moved.exists() and not path.exists():
+            moved.rename(path)
 
 
 def _copy_without_vectors(source: "EdgeToolStore", target: "EdgeToolStore") -> None:

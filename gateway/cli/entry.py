@@ -146,6 +146,25 @@ def stats(as_json: Json = False) -> None:
 
 
 @app.command()
+def migrate(
+    encoder: Annotated[
+        str | None, typer.Option(help="The encoder to move to, as in TOOLSCOUT_ENCODER, which is the default.")
+    ] = None,
+    keep_old: Annotated[
+        bool, typer.Option("--keep-old/--drop-old", help="Keep the catalog as it was, for a move back.")
+    ] = True,
+    rollback: Annotated[
+        bool, typer.Option("--rollback", help="Back to what the last move kept, with what came since.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Move the catalog to another encoder: embed its tools again beside it, then switch."""
+    from gateway.cli.migrating import migrate_catalog
+
+    raise typer.Exit(migrate_catalog(encoder, keep_old=keep_old, rollback=rollback, as_json=as_json))
+
+
+@app.command()
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (TOOLSCOUT_HOST).")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on (TOOLSCOUT_PORT).")] = None,

@@ -61,6 +61,10 @@ class Ledger:
     """Tombstones up to this revision may be gone: who has not seen them must read everything again."""
     sealed_for: str = ""
     """The encoder that the catalog is moving to, or has moved to; nobody may lease any more."""
+    target: str = ""
+    """The collection that is being filled from this one, or was."""
+    origin: str = ""
+    """The collection that this one was filled from and that is kept, for a move back."""
     recent: tuple[str, ...] = ()
     """Identities of the last changes, the newest last."""
 

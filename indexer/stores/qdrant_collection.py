@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from indexer.errors import StoreError, StoreMissingError
+from indexer.errors import StoreError
 from indexer.stores.ledger import LEDGER_ID, Ledger, ledger_payload
 from indexer.stores.payload import DENSE, KEYWORD_FIELDS, WORDS
 from indexer.stores.qdrant_calls import QdrantCalls
@@ -94,7 +94,7 @@ def next_name(client: "QdrantClient", calls: QdrantCalls, name: str) -> str:
     numbered = re.compile(rf"{re.escape(name)}-(\d+)")
     taken = [one.name for one in calls(client.get_collections).collections]
     numbers = [int(match[1]) for one in taken if (match := numbered.fullmatch(one))]
-    return numbered_name(name, max([*numbers, int(name in taken)]) + 1)
+    return numbered_name(name, max(numbers, default=0) + 1)
 
 
 def create_collection(
@@ -214,10 +214,3 @@ def highest_revision(client: "QdrantClient", calls: QdrantCalls, found: str) -> 
     newest = models.OrderBy(key="revision", direction=models.Direction.DESC)
     records, _ = calls(lambda: client.scroll(found, order_by=newest, limit=1, with_payload=["revision"]))
     return int((records[0].payload or {})["revision"]) if records else 0
-
-
-def require_collection(found: str | None, name: str) -> str:
-    """Raises: StoreMissingError if there is none."""
-    if found is None:
-        raise StoreMissingError(f"There is no collection or alias {name!r} on the Qdrant server.")
-    return found

@@ -37,7 +37,7 @@ from indexer.stores.base import SharedToolStore, StoredTool
 from indexer.stores.ledger import Lease, Ledger
 
 GRACE_SECONDS: Final = 600.0
-_LEASE_SECONDS: Final = 60.0
+LEASE_SECONDS: Final = 60.0
 _MAX_ATTEMPTS: Final = 5
 """Leases that a writer may lose, one after the other, over one write."""
 _LONGEST_PAUSE_SECONDS: Final = 0.25
@@ -57,7 +57,7 @@ class Timing:
     sleep: Callable[[float], None] = time.sleep
     patience_seconds: float = 30.0
     """How long a writer tries to get at the ledger while others change it."""
-    lease_seconds: float = _LEASE_SECONDS
+    lease_seconds: float = LEASE_SECONDS
     grace_seconds: float = GRACE_SECONDS
     rng: random.Random = field(default_factory=random.Random)
 

@@ -23,7 +23,16 @@ def test_search_prints_what_the_http_interface_answers(catalog: str, run: Run) -
     answer = run("search", "refund an order", "-k", "1", "--json").json
     [result] = answer["results"]
     assert (result["namespace"], result["name"], result["alias"]) == ("shop", "refund_order", "shop__refund_order")
-    assert set(answer) == {"results", "catalog_revision", "degraded", "stale", "reranking", "empty", "took_ms"}
+    assert set(answer) == {
+        "results",
+        "catalog_revision",
+        "degraded",
+        "stale",
+        "stale_seconds",
+        "reranking",
+        "empty",
+        "took_ms",
+    }
 
 
 def test_search_can_be_narrowed_to_namespaces_and_tags(catalog: str, run: Run) -> None:

@@ -1,0 +1,274 @@
+"""`move_catalog` and `move_back`: which stores a move is between, on a server and embedded."""
+
+import logging
+import shutil
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from indexer.embedders.base import Embedder
+from indexer.embedders.factory import make_embedder
+from indexer.errors import EncoderMismatchError, StoreError, StoreMissingError
+from indexer.migration import Filling, MoveReport, Progress, ServerMove
+from indexer.opening import STORE_DIRECTORY, recover_store, server_store, shared_timing
+from indexer.registering import encoder_id_of
+from indexer.settings import IndexerSettings
+from indexer.stores.edge import EdgeToolStore, stored_dimensions
+from indexer.stores.ledger import Ledger
+
+if TYPE_CHECKING:
+    from indexer.stores.qdrant import QdrantToolStore
+
+_log = logging.getLogger(__name__)
+
+KEPT_DIRECTORY: Final = f"{STORE_DIRECTORY}.before"
+"""Where an embedded catalog is kept for a move back."""
+_KEPT_NOTE: Final = "encoder.json"
+_EMPTY: Final = "There is no catalog yet: nothing has to be moved. Set TOOLSCOUT_ENCODER, and index."
+
+
+def move_catalog(
+    settings: IndexerSettings,
+    encoder: str,
+    *,
+    keep_old: bool = True,
+    progress: Progress,
+    embedder: Embedder | None = None,
+) -> MoveReport:
+    """Move the catalog that the settings name to another encoder; blocks.
+
+    Raises: UnknownEncoderError, StoreLockedError, StoreMissingError, StoreUnavailableError, StoreError, EmbeddingError.
+    """
+    embedder = embedder or make_embedder(encoder)
+    if settings.qdrant.url is not None:
+        return _on_server(settings, encoder, embedder, keep_old=keep_old, progress=progress)
+    return _embedded(settings, encoder, embedder, keep_old=keep_old, progress=progress)
+
+
+def move_back(settings: IndexerSettings, *, progress: Progress, embedder: Embedder | None = None) -> MoveReport:
+    """Move back to what the last move kept; what was registered since then comes along. Raises: as `move_catalog`."""
+    if settings.qdrant.url is not None:
+        return _back_on_server(settings, progress=progress, embedder=embedder)
+    return _back_embedded(settings, progress=progress, embedder=embedder)
+
+
+# On a server.
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A connection that finds, makes and removes collections behind one alias."""
+
+    settings: IndexerSettings
+
+    def open(self, collection: str | None, dimensions: int) -> "QdrantToolStore":
+        return server_store(self.settings.qdrant, dimensions, collection=collection)
+
+    def current(self) -> "QdrantToolStore":
+        """The store over the collection that the catalog is in now, as wide as that is. Raises: StoreMissingError."""
+        with closing(self.open(None, 1)) as probe:
+            found = probe.find()
+        if found is None:
+            raise StoreMissingError(_EMPTY)
+        return self.existing(found)
+
+    def existing(self, collection: str) -> "QdrantToolStore":
+        """As wide as the collection is. Raises: StoreMissingError."""
+        with closing(self.open(collection, 1)) as probe:
+            if probe.find() is None:
+                raise StoreMissingError(f"The collection {collection!r} is not there any more.")
+            dimensions = probe.handle().dimensions
+        return self.open(collection, dimensions)
+
+
+def _on_server(
+    settings: IndexerSettings, encoder: str, embedder: Embedder, *, keep_old: bool, progress: Progress
+) -> MoveReport:
+    server = _Server(settings)
+    with closing(server.current()) as source:
+        ledger = source.ledger()
+        if ledger.encoder_id == encoder_id_of(embedder) and not ledger.sealed_for:
+            return _nothing_to_do(ledger, source.handle().name)
+        with closing(_target(server, source, ledger, embedder)) as target:
+            return _move(settings, source, target, encoder, embedder, keep_old=keep_old, progress=progress)
+
+
+def _target(server: _Server, source: "QdrantToolStore", ledger: Ledger, embedder: Embedder) -> "QdrantToolStore":
+    """The collection that an earlier move to this encoder began to fill or kept, or else a new one."""
+    if ledger.target:
+        try:
+            begun = server.existing(ledger.target)
+        except StoreMissingError:
+            _log.info("the collection %s of an earlier move is gone", ledger.target)
+        else:
+            if begun.ledger().encoder_id in ("", encoder_id_of(embedder)) and begun.width == embedder.dimensions:
+                return begun
+            begun.close()
+    made = source.create_beside(server.settings.qdrant.collection, embedder.dimensions)
+    return server.open(made, embedder.dimensions)
+
+
+def _back_on_server(settings: IndexerSettings, *, progress: Progress, embedder: Embedder | None) -> MoveReport:
+    server = _Server(settings)
+    with closing(server.current()) as source:
+        ledger = source.ledger()
+        if not ledger.origin:
+            raise StoreMissingError(
+                f"The collection {source.handle().name!r} was not moved from one that was kept: there is nothing to go "
+                "back to."
+            )
+        with closing(server.existing(ledger.origin)) as target:
+            encoder = target.ledger().encoder
+            if embedder is None:
+                embedder = make_embedder(encoder)
+            return _move(settings, source, target, encoder, embedder, keep_old=True, progress=progress)
+
+
+def _move(
+    settings: IndexerSettings,
+    source: "QdrantToolStore",
+    target: "QdrantToolStore",
+    encoder: str,
+    embedder: Embedder,
+    *,
+    keep_old: bool,
+    progress: Progress,
+) -> MoveReport:
+    alias = settings.qdrant.collection
+    name = source.handle().name
+    plain = name == alias  # from the time before aliases: its name cannot become one while it is there
+
+    def switch() -> None:
+        if plain:
+            target.drop(name)
+        target.become(alias)
+        if not keep_old and not plain:
+            target.drop(name)
+
+    move = ServerMove(
+        source, target, embedder, encoder=encoder, timing=shared_timing(settings.qdrant), progress=progress
+    )
+    report = move.run(switch, keep_old=keep_old and not plain)
+    if plain and keep_old:
+        note = f"The old collection could not be kept: it had the name {alias!r}, which is an alias now."
+        return replace(report, note=note)
+    return report
+
+
+def _nothing_to_do(ledger: Ledger, name: str) -> MoveReport:
+    note = "The catalog has vectors of this encoder already; nothing was done."
+    return MoveReport(
+        before=ledger.encoder_id, after=ledger.encoder_id, source=name, target=name, embedded=0, reused=0, note=note
+    )
+
+
+# Embedded.
+
+
+def _embedded(
+    settings: IndexerSettings, encoder: str, embedder: Embedder, *, keep_old: bool, progress: Progress
+) -> MoveReport:
+    path, new = settings.home / STORE_DIRECTORY, settings.home / f"{STORE_DIRECTORY}.new"
+    kept = settings.home / KEPT_DIRECTORY
+    recover_store(path)
+    dimensions = stored_dimensions(path)
+    if dimensions is None:
+        raise StoreMissingError(_EMPTY)
+    started = time.perf_counter()
+    with closing(EdgeToolStore(path, dimensions)) as source:
+        before = _encoder_of(source)
+        if before == encoder_id_of(embedder):
+            note = "The catalog has vectors of this encoder already; nothing was done."
+            return MoveReport(
+                before=before, after=before, source=str(path), target=str(path), embedded=0, reused=0, note=note
+            )
+        shutil.rmtree(new, ignore_errors=True)
+        with closing(EdgeToolStore(new, embedder.dimensions)) as target:
+            filling = _fill(source, target, embedder, progress)
+            target.flush()
+        shutil.rmtree(kept, ignore_errors=True)
+        _note_encoder(path, settings.encoder, before)
+    path.rename(kept)
+    new.rename(path)
+    if not keep_old:
+        shutil.rmtree(kept)
+    return MoveReport(
+        before=before,
+        after=encoder_id_of(embedder),
+        source=str(path),
+        target=str(path),
+        embedded=filling.embedded,
+        reused=filling.reused,
+        kept=str(kept) if keep_old else "",
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _back_embedded(settings: IndexerSettings, *, progress: Progress, embedder: Embedder | None) -> MoveReport:
+    """The kept store, brought up to date, and the present one change places."""
+    path, kept = settings.home / STORE_DIRECTORY, settings.home / KEPT_DIRECTORY
+    aside = settings.home / f"{STORE_DIRECTORY}.aside"
+    recover_store(path)
+    dimensions, kept_dimensions = stored_dimensions(path), stored_dimensions(kept)
+    if dimensions is None or kept_dimensions is None:
+        raise StoreMissingError(f"There is no {kept}: the last move kept nothing, or there was none.")
+    encoder, encoder_id = _noted_encoder(kept)
+    if embedder is None:
+        embedder = make_embedder(encoder)
+    if encoder_id_of(embedder) != encoder_id:
+        raise EncoderMismatchError(
+            f"{kept} was made with {encoder_id}; this installation's {encoder!r} is {encoder_id_of(embedder)}. Move "
+            "back with the version of Toolscout that made it."
+        )
+    started = time.perf_counter()
+    with closing(EdgeToolStore(path, dimensions)) as source, closing(EdgeToolStore(kept, kept_dimensions)) as target:
+        before = _encoder_of(source)
+        filling = _fill(source, target, embedder, progress)
+        filling.remove_what_is_not_in(source, target.scan())
+        target.flush()
+        _note_encoder(path, settings.encoder, before)
+    shutil.rmtree(aside, ignore_errors=True)
+    path.rename(aside)
+    kept.rename(path)
+    aside.rename(kept)
+    return MoveReport(
+        before=before,
+        after=encoder_id,
+        source=str(path),
+        target=str(path),
+        embedded=filling.embedded,
+        reused=filling.reused,
+        kept=str(kept),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _fill(source: EdgeToolStore, target: EdgeToolStore, embedder: Embedder, progress: Progress) -> Filling:
+    filling = Filling(target, embedder, terms=False)
+    total, done = source.count(), 0
+    for batch in source.scan():
+        filling.take(batch)
+        done += sum(tool.status == "active" for tool in batch)
+        progress(done, total)
+    return filling
+
+
+def _encoder_of(store: EdgeToolStore) -> str:
+    tools = (tool for batch in store.scan(batch_size=64) for tool in batch)
+    return next((tool.encoder_id for tool in tools if tool.status == "active"), "")
+
+
+def _note_encoder(path: Path, encoder: str, encoder_id: str) -> None:
+    (path / _KEPT_NOTE).write_bytes(orjson.dumps({"encoder": encoder, "encoder_id": encoder_id}))
+
+
+def _noted_encoder(path: Path) -> tuple[str, str]:
+    try:
+        noted: Any = orjson.loads((path / _KEPT_NOTE).read_bytes())
+        return str(noted["encoder"]), str(noted["encoder_id"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path} does not say which encoder made it ({error}).") from error
