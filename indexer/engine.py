@@ -5,12 +5,13 @@ The index, the benchmark and the calibration all rank through `rank_rows`, so th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.batch_search import batch_scores
+from indexer.combining import BestRows, QueryScores, SeenRows, TextScores, best_rows, best_rows_by_bounds
 from indexer.confidence import (
     LEAD_OVER,
     UNCALIBRATED,
@@ -23,13 +24,11 @@ from indexer.confidence import (
 from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.embedders.base import Embedder, Vectors
 from indexer.lexical import LexicalMatches, LexicalSnapshot
-from indexer.matrix import Floats, MatrixSnapshot, Rows, block_top_k
-from indexer.ranking import MAX_UNREAD_SHARE, fuse, needs_weight, split_needs, unread_share, words_share
+from indexer.matrix import Floats, MatrixSnapshot, Rows
+from indexer.ranking import MAX_UNREAD_SHARE, split_needs, unread_share, words_share
+from indexer.search_plan import BATCH_BEATS_CERTIFIED, GATHER_SHARE
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
-
-_GATHER_SHARE: Final = 0.25
-"""A view of fewer rows than this share is gathered, not scanned."""
 
 _VIEWS: Final = ((dense_text, 1.0), (short_text, 1.0), (name_text, 0.5))
 """What a tool's vector is made of; design/retrieval.md, "Document text"."""
@@ -114,25 +113,17 @@ def rank_rows(
     if scripts is not None and unread_share(query.text, scripts) > MAX_UNREAD_SHARE:
         vectors = None
     matches = lexical.match(query.text)
-    words = seen.of(matches.scores())
-    dense = _dense(matrix, vectors, seen, cosines) if vectors is not None else [None] * len(query.texts)
-    cosine = dense[0]
-    fused = fuse(words, cosine, _words_share(matches, words, lexical, seen))
-    if query.needs:
-        share = needs_weight(len(query.needs))
-        parts = _score_needs(query.needs, dense[1:], lexical, seen)
-        fused = np.asarray((1 - share) * fused + share * parts, dtype=np.float32)
-    if seen.dead is not None:
-        np.copyto(fused, np.float32(-1), where=seen.dead)
-    best = block_top_k(fused, max(k, LEAD_OVER + 1))
-    scores = fused[best]
-    rival = max(scores[LEAD_OVER], np.float32(0)) if len(best) > LEAD_OVER else np.float32(0)
-    found = scores[:k] > 0
-    best, scores = best[:k][found], scores[:k][found]
-    located = best if seen.rows is None else seen.rows[best]
+    whole = _text_scores(matches, lexical, seen)
+    scored = QueryScores(whole, [_text_scores(lexical.match(need), lexical, seen) for need in query.needs], seen)
+    found = _best_rows(scored, vectors, matrix, max(k, LEAD_OVER + 1), cosines)
+    scores = found.scores
+    rival = max(scores[LEAD_OVER], np.float32(0)) if len(scores) > LEAD_OVER else np.float32(0)
+    kept = np.flatnonzero(scores[:k] > 0)
+    best, scores = found.places[kept], scores[kept]
+    top_cosine = None if found.cosines is None else found.cosines[kept]
+    located = seen.at(best)
     coverage = matches.coverage(located)
-    top_cosine = cosine[best] if cosine is not None else None
-    margin = margins(coverage, top_cosine, scores - rival, words[best])
+    margin = margins(coverage, top_cosine, scores - rival, whole.words[best])
     threshold = calibration.threshold(query.text)
     confidence = confidences(margin, threshold)
     sure = slice(None) if min_confidence <= 0 else confidence >= min_confidence
@@ -179,62 +170,54 @@ def search_rows(
     return rank_rows(planned, vectors, matrix=matrix, lexical=lexical, k=k, rows=rows, calibration=calibration)
 
 
-class _SeenRows(NamedTuple):
-    """What a search may find. `rows`: only these, all live; None: every row that is not `dead` (None: all live)."""
-
-    rows: Rows | None
-    dead: Bools | None = None
-
-    def of(self, values: Floats) -> Floats:
-        """Of (n,) values those of the rows; all of them, the dead ones' too, where there is no list of rows."""
-        return values if self.rows is None else values[self.rows]
-
-
-def _seen_rows(matrix: MatrixSnapshot, rows: Rows | None) -> _SeenRows:
+def _seen_rows(matrix: MatrixSnapshot, rows: Rows | None) -> SeenRows:
     if matrix.live == matrix.n_rows:
-        return _SeenRows(rows)
+        return SeenRows(rows)
     dead = matrix.penalty < 0
-    return _SeenRows(None, dead) if rows is None else _SeenRows(rows[~dead[rows]])
+    return SeenRows(None, dead) if rows is None else SeenRows(rows[~dead[rows]])
 
 
-def _words_share(matches: LexicalMatches, words: Floats, lexical: LexicalSnapshot, seen: _SeenRows) -> float:
+def _text_scores(matches: LexicalMatches, lexical: LexicalSnapshot, seen: SeenRows) -> TextScores:
+    words = seen.of(matches.scores())
     if len(words) == 0:
-        return 0.0
+        return TextScores(words, np.float32(0), 0.0)
     best = int(words.argmax())
     coverage = matches.coverage_of(best if seen.rows is None else int(seen.rows[best]))
-    return words_share(float(words[best]), coverage, lexical.rarest_idf)
+    return TextScores(words, words[best], words_share(float(words[best]), coverage, lexical.rarest_idf))
 
 
-def _dense(matrix: MatrixSnapshot, vectors: Vectors, seen: _SeenRows, cosines: Floats | None) -> list[Floats | None]:
-    """(m,) cosines of the rows seen, for each vector; None for a zero one: the encoder knows nothing of that text."""
-    known = [bool(vector.any()) for vector in vectors]
-    if seen.rows is not None and len(seen.rows) < _GATHER_SHARE * matrix.n_rows:
-        return [
-            matrix.scores(vector, seen.rows) if is_known else None
-            for vector, is_known in zip(vectors, known, strict=True)
-        ]
+def _best_rows(
+    scored: QueryScores, vectors: Vectors | None, matrix: MatrixSnapshot, k: int, cosines: Floats | None
+) -> BestRows:
+    if vectors is None:
+        return best_rows(scored, [None] * (1 + len(scored.needs)), k)
+    # The encoder knows nothing of a text whose vector is zero.
+    known = [vector if vector.any() else None for vector in vectors]
+    if cosines is None and len(known) < BATCH_BEATS_CERTIFIED and not _is_narrow(scored.seen, matrix):
+        found = best_rows_by_bounds(scored, known, matrix, k)
+        if found is not None:
+            return found
+    return best_rows(scored, _dense(matrix, vectors, known, scored.seen, cosines), k)
+
+
+def _is_narrow(seen: SeenRows, matrix: MatrixSnapshot) -> bool:
+    return seen.rows is not None and len(seen.rows) < GATHER_SHARE * matrix.n_rows
+
+
+def _dense(
+    matrix: MatrixSnapshot,
+    vectors: Vectors,
+    known: Sequence[Floats | None],
+    seen: SeenRows,
+    cosines: Floats | None,
+) -> list[Floats | None]:
+    """(m,) cosines of the rows seen, for each vector; None for one that is not known."""
+    if _is_narrow(seen, matrix):
+        return [None if vector is None else matrix.scores(vector, seen.rows) for vector in known]
     if cosines is None:
         one = len(vectors) == 1
         cosines = matrix.scores(vectors[0])[None] if one else batch_scores(matrix.vectors, vectors)
     if seen.dead is not None:
         # Dead rows must not stretch the scale that the others are put on: they stand where some live row does.
         np.copyto(cosines, cosines[:, seen.dead.argmin(), None], where=seen.dead)
-    return [seen.of(cosine) if is_known else None for cosine, is_known in zip(cosines, known, strict=True)]
-
-
-def _score_needs(
-    needs: tuple[str, ...],
-    dense: Sequence[Floats | None],
-    lexical: LexicalSnapshot,
-    seen: _SeenRows,
-) -> Floats:
-    """(m,) the best any need says of each row seen; a need that matches few words says less."""
-    matches = [lexical.match(need) for need in needs]
-    words = [seen.of(found.scores()) for found in matches]
-    tops = [float(scores.max(initial=0.0)) for scores in words]
-    best_top = max(tops) or 1.0
-    best = np.zeros_like(words[0])
-    for found, scores, top, cosine in zip(matches, words, tops, dense, strict=True):
-        fused = fuse(scores, cosine, _words_share(found, scores, lexical, seen))
-        np.maximum(best, fused * np.float32(0.5 + 0.5 * top / best_top), out=best)
-    return best
+    return [None if vector is None else seen.of(cosine) for cosine, vector in zip(cosines, known, strict=True)]

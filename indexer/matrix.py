@@ -5,12 +5,15 @@ Figures behind the choices (vecdot against GEMV, block maxima, blocked gathers):
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import CorruptSnapshotError, DimensionMismatchError
+
+if TYPE_CHECKING:
+    from indexer.certified import CertifiedHead
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -127,6 +130,8 @@ class MatrixSnapshot:
     vectors: Floats
     penalty: Floats
     live: int
+    head: "CertifiedHead | None" = None
+    """Of the first of the rows, where there are enough of them to be worth it."""
 
     @property
     def n_rows(self) -> int:
@@ -179,6 +184,7 @@ class VectorMatrix:
         self._penalty = np.empty(0, dtype=np.float32)
         self._rows = 0
         self._dead = 0
+        self._head: CertifiedHead | None = None
         self._snapshot: MatrixSnapshot | None = None
 
     @property
@@ -192,7 +198,17 @@ class VectorMatrix:
 
     @property
     def nbytes(self) -> int:
+        """Of vectors and penalties; those of a head are its own."""
         return self._vectors.nbytes + self._penalty.nbytes
+
+    @property
+    def head(self) -> "CertifiedHead | None":
+        return self._head
+
+    def attach(self, head: "CertifiedHead | None") -> None:
+        """Give later snapshots the head of the first of these rows, or none."""
+        self._head = head
+        self._snapshot = None
 
     def append(self, vectors: Floats) -> range:
         """Add (m, dimensions) unit rows; the ids they got. Raises: DimensionMismatchError."""
@@ -225,7 +241,7 @@ class VectorMatrix:
         if self._snapshot is None:
             vectors, penalty = self._vectors[: self._rows], self._penalty[: self._rows]
             vectors.flags.writeable = penalty.flags.writeable = False
-            self._snapshot = MatrixSnapshot(vectors, penalty, self._rows - self._dead)
+            self._snapshot = MatrixSnapshot(vectors, penalty, self._rows - self._dead, self._head)
         return self._snapshot
 
     def scores(self, query: Floats, rows: Rows | None = None) -> Floats:

@@ -6,7 +6,7 @@ What each step is worth, and what was tried without gain: design/retrieval.md.
 import re
 import unicodedata
 from collections.abc import Collection, Hashable, Sequence
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,16 +40,27 @@ _INNER_CAPITAL: Final = re.compile(r"[a-z][A-Z]")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9][\w.\-/:]*[A-Za-z0-9]", re.ASCII)
 
 
+class Stretch(NamedTuple):
+    """Puts values between two known ones on a scale from 0 to 1: `(value - low) * factor`."""
+
+    low: np.float32
+    factor: np.float32
+
+    def of(self, values: Floats) -> Floats:
+        """Of two values the higher one never comes out lower."""
+        stretched = values - self.low
+        stretched *= self.factor
+        return stretched
+
+
+def stretch_between(low: np.float32, high: np.float32, least_spread: float = 0.0) -> Stretch:
+    """As if low and high lay at least `least_spread` apart; everything to 0 where they are equal."""
+    return Stretch(low, np.float32(1 / max(high - low, least_spread) if high > low else 0))
+
+
 def minmax(values: Floats, least_spread: float = 0.0) -> Floats:
     """(n,) values stretched to 0..1, as if they lay at least `least_spread` apart; all 0 where they are equal."""
-    if len(values) == 0:
-        return values
-    low, high = values.min(), values.max()
-    if high <= low:
-        return np.zeros_like(values)
-    stretched = values - low
-    stretched *= np.float32(1 / max(high - low, least_spread))
-    return stretched
+    return stretch_between(values.min(), values.max(), least_spread).of(values) if len(values) else values
 
 
 def fuse(lexical: Floats, dense: Floats | None, share: float = 0.5) -> Floats:
@@ -59,10 +70,14 @@ def fuse(lexical: Floats, dense: Floats | None, share: float = 0.5) -> Floats:
     stands alone, and the other way round. Weighted sum against rank fusion: design/retrieval.md, "Fusion".
     """
     top = lexical.max(initial=0.0)
+    return fuse_stretched(lexical, top, None if dense is None else minmax(dense, LEAST_SPREAD), share)
+
+
+def fuse_stretched(lexical: Floats, top: np.float32, meaning: Floats | None, share: float) -> Floats:
+    """As `fuse`, of cosines stretched already and with the highest lexical score of all rows, these or others."""
     words = np.asarray(lexical / top if top > 0 else lexical, dtype=np.float32)
-    if dense is None:
+    if meaning is None:
         return words
-    meaning = minmax(dense, LEAST_SPREAD)
     if top <= 0:
         return meaning
     return np.asarray(share * words + (1 - share) * meaning, dtype=np.float32)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from indexer.certified import CertifiedHead, build_certified_head
 from indexer.columns import Rows
 from indexer.confidence import UNCALIBRATED, Calibration
 from indexer.definition import ToolKey
@@ -19,6 +20,7 @@ from indexer.lexical import LexicalIndex, LexicalSnapshot
 from indexer.matrix import MatrixSnapshot, VectorMatrix
 from indexer.rows import RowEntry, RowTable
 from indexer.search import SearchScope
+from indexer.search_plan import plan_search
 from indexer.stores.base import StoredTool
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -207,8 +209,10 @@ class Replica:
         return live >= _WORTH_CALIBRATING and abs(live - self._calibrated_live) > _MOVED_SHARE * self._calibrated_live
 
     def calibrate(self, embedder: Embedder) -> None:
-        """Measure what a weak match is in this catalog. Raises: EmbeddingError."""
-        state = self.state
+        """Measure what a weak match is in this catalog, which is large or small now: also build what large ones are
+        searched by. Raises: EmbeddingError."""
+        self._build_head()
+        self.state = state = self._publish()
         self._calibration = calibrate(embedder, matrix=state.matrix, lexical=state.lexical)
         self._calibrated_live = state.live
         self.state = self._publish()
@@ -224,8 +228,18 @@ class Replica:
         keep = self._table.grouped(np.flatnonzero(self.state.matrix.penalty == 0))
         matrix, lexical = self._matrix.compacted(keep), self._lexical.compacted(keep)
         table = RowTable.from_arrays(self._table.to_arrays(keep))
+        had_head = self._matrix.head is not None
         self._matrix, self._lexical, self._table = matrix, lexical, table
+        if had_head:
+            self._build_head()
         self.state = self._publish()
+
+    def _build_head(self) -> None:
+        """Bounds by which searches leave most of a large catalog unread: some five seconds for a million rows."""
+        rows, dimensions = self._matrix.n_rows, self._matrix.dimensions
+        worthwhile = plan_search(rows=rows, dimensions=dimensions).method == "certified"
+        vectors = self._matrix.snapshot().vectors
+        self._matrix.attach(build_certified_head(vectors, both_ends=True) if worthwhile else None)
 
     @property
     def _scattered(self) -> bool:
@@ -246,6 +260,7 @@ class Replica:
                 "thresholds": self._calibration.to_array(),
                 "live": np.array([self._calibrated_live], dtype=np.int64),
             },
+            "head": self._matrix.head.to_arrays() if self._matrix.head is not None else {},
         }
         return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
 
@@ -273,10 +288,17 @@ class Replica:
         if calibration:  # a snapshot of a catalog that was never calibrated has none
             replica._calibration = Calibration.from_array(calibration["thresholds"])
             replica._calibrated_live = int(calibration["live"][0])
+        head = part("head")
+        if head:
+            matrix.attach(CertifiedHead.from_arrays(head))
+        else:
+            replica._build_head()
         replica._revision = revision
         replica.state = replica._publish()
         return replica
 
     def parts_bytes(self) -> dict[str, int]:
         """Memory by part, in bytes."""
-        return {"vectors": self._matrix.nbytes, "lexical": self._lexical.nbytes, **self._table.parts_bytes()}
+        head = self._matrix.head
+        bounds = {} if head is None else {"bounds": head.nbytes}
+        return {"vectors": self._matrix.nbytes, **bounds, "lexical": self._lexical.nbytes, **self._table.parts_bytes()}

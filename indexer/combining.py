@@ -1,0 +1,160 @@
+"""From what words and vectors say of each row to the best rows of a query, whole or by bounds.
+
+Every step from a cosine to a fused score is one that never turns an order round, in float32 too: so upper bounds of the
+cosines give upper bounds of the fused scores, and rows whose bound lies below the k best need not be read.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.certified import bounded_top_k, score_bounds
+from indexer.matrix import Floats, MatrixSnapshot, Rows, block_top_k, gathered_scores
+from indexer.ranking import LEAST_SPREAD, Stretch, fuse_stretched, needs_weight, stretch_between
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+_UNSEEN: Final = np.float32(-2.0)
+"""Below every cosine and every negative of one."""
+
+
+class BestRows(NamedTuple):
+    """Places in the list of rows seen, best first, with their fused scores and the cosines of the whole query."""
+
+    places: Rows
+    scores: Floats
+    cosines: Floats | None
+
+
+class SeenRows(NamedTuple):
+    """What a search may find. `rows`: only these, all live; None: every row that is not `dead` (None: all live)."""
+
+    rows: Rows | None
+    dead: Bools | None = None
+
+    def of(self, values: Floats) -> Floats:
+        """Of (n,) values those of the rows; all of them, the dead ones' too, where there is no list of rows."""
+        return values if self.rows is None else values[self.rows]
+
+    def at(self, places: Rows) -> Rows:
+        return places if self.rows is None else self.rows[places]
+
+
+@dataclass(frozen=True, slots=True)
+class TextScores:
+    """What words say for one text: (m,) BM25F scores of the rows seen, the highest, and the share they have."""
+
+    words: Floats
+    top: np.float32
+    share: float
+
+    def fused(self, dense: Floats | None, stretch: Stretch, places: Rows | None) -> Floats:
+        words = self.words if places is None else self.words[places]
+        return fuse_stretched(words, self.top, None if dense is None else stretch.of(dense), self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryScores:
+    """What words say for a query and for each of its needs, of the rows seen."""
+
+    whole: TextScores
+    needs: Sequence[TextScores]
+    seen: SeenRows
+
+    def fused(self, dense: Sequence[Floats | None], stretches: Sequence[Stretch], places: Rows | None = None) -> Floats:
+        """(m,) final scores of the rows seen, or of the places asked for; -1 for a dead row.
+
+        `dense`: cosines of the same rows with the query and each need, None where there is no vector. A need that
+        matches few words says less.
+        """
+        fused = self.whole.fused(dense[0], stretches[0], places)
+        if self.needs:
+            best_top = max(float(need.top) for need in self.needs) or 1.0
+            parts = np.zeros_like(fused)
+            for need, cosines, stretch in zip(self.needs, dense[1:], stretches[1:], strict=True):
+                weight = np.float32(0.5 + 0.5 * float(need.top) / best_top)
+                np.maximum(parts, need.fused(cosines, stretch, places) * weight, out=parts)
+            share = needs_weight(len(self.needs))
+            fused = np.asarray((1 - share) * fused + share * parts, dtype=np.float32)
+        if self.seen.dead is not None:
+            dead = self.seen.dead if places is None else self.seen.dead[places]
+            np.copyto(fused, np.float32(-1), where=dead)
+        return fused
+
+
+def best_rows(query: QueryScores, dense: Sequence[Floats | None], k: int) -> BestRows:
+    """The k best of the rows seen, from (m,) cosines of each of them."""
+    stretches = [_stretch_over(cosines) for cosines in dense]
+    fused = query.fused(dense, stretches)
+    best = block_top_k(fused, k)
+    return BestRows(best, fused[best], None if dense[0] is None else dense[0][best])
+
+
+def best_rows_by_bounds(
+    query: QueryScores, vectors: Sequence[Floats | None], matrix: MatrixSnapshot, k: int
+) -> BestRows | None:
+    """As `best_rows`, the same rows and scores, from the head of the matrix; None where that would not be faster."""
+    texts = [_NO_MEANING if vector is None else _bound(vector, matrix, query.seen) for vector in vectors]
+    stretches = [text.stretch for text in texts if text is not None]
+    if len(stretches) < len(texts):
+        return None
+    scores = [None if text is None else text.scores for text in texts]
+
+    def fused(places: Rows) -> Floats:
+        return query.fused([None if exact is None else exact(places) for exact in scores], stretches, places)
+
+    uppers = [None if text is None else text.upper for text in texts]
+    found = bounded_top_k(query.fused(uppers, stretches), fused, k, above=0.0)
+    if found is None:
+        return None
+    if scores[0] is None:
+        return BestRows(found.rows, found.scores, None)
+    cosines = np.empty(len(found.rows), dtype=np.float32)
+    ascending = np.argsort(found.rows)
+    cosines[ascending] = scores[0](found.rows[ascending])
+    return BestRows(found.rows, found.scores, cosines)
+
+
+class _BoundText(NamedTuple):
+    """One text's meaning, known by bounds. `scores`: the cosines of ascending places, as a scan computes them."""
+
+    upper: Floats | None
+    stretch: Stretch
+    scores: Callable[[Rows], Floats] | None
+
+
+def _bound(vector: Floats, matrix: MatrixSnapshot, seen: SeenRows) -> _BoundText | None:
+    """None where the bounds say too little, or no row is alive."""
+    if matrix.head is None:
+        return None
+    bounds = score_bounds(matrix.vectors, matrix.head, vector)
+    upper, opposite = seen.of(bounds.upper), seen.of(bounds.opposite)
+    if seen.dead is not None:
+        np.copyto(upper, _UNSEEN, where=seen.dead)
+        np.copyto(opposite, _UNSEEN, where=seen.dead)
+
+    def scores(places: Rows) -> Floats:
+        return gathered_scores(matrix.vectors, seen.at(places), vector)
+
+    def live_scores(places: Rows, sign: int) -> Floats:
+        signed = sign * scores(places)
+        return signed if seen.dead is None else np.where(seen.dead[places], _UNSEEN, signed)
+
+    highest = bounded_top_k(upper, lambda places: live_scores(places, 1), 1, above=float(_UNSEEN))
+    lowest = bounded_top_k(opposite, lambda places: live_scores(places, -1), 1, above=float(_UNSEEN))
+    if highest is None or lowest is None or len(highest.scores) == 0:
+        return None
+    return _BoundText(upper, stretch_between(-lowest.scores[0], highest.scores[0], LEAST_SPREAD), scores)
+
+
+_NO_STRETCH: Final = Stretch(np.float32(0), np.float32(0))
+_NO_MEANING: Final = _BoundText(None, _NO_STRETCH, None)
+
+
+def _stretch_over(cosines: Floats | None) -> Stretch:
+    if cosines is None or len(cosines) == 0:
+        return _NO_STRETCH
+    return stretch_between(cosines.min(), cosines.max(), LEAST_SPREAD)

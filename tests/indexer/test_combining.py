@@ -1,0 +1,187 @@
+"""A large catalog is ranked by bounds: the same rows, scores and cosines as without them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexer import combining, engine, search_plan
+from indexer.certified import CertifiedHead, build_certified_head
+from indexer.combining import BestRows, QueryScores
+from indexer.document import ToolDocument
+from indexer.embedders.hashing import HashingEmbedder
+from indexer.engine import PlannedQuery, RankedRows, rank_rows
+from indexer.errors import CorruptSnapshotError
+from indexer.lexical import LexicalIndex, LexicalSnapshot
+from indexer.matrix import Floats, MatrixSnapshot, Rows, VectorMatrix, dot_scores
+from indexer.replica import Replica
+from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
+from tests.indexer.catalogs import tool
+from tests.indexer.dense_cases import kinds, rows_of_kind, seeds, unit
+from tests.indexer.test_replica import active, deleted
+
+WORDS = ("order", "weather", "mail", "refund", "zebra", "invoice", "city", "shop")
+
+
+def _catalog(
+    vectors: Floats, dead: Sequence[int], headed: int, seed: int
+) -> tuple[MatrixSnapshot, MatrixSnapshot, LexicalSnapshot]:
+    """The rows without and with a head of the first `headed` of them, and words for each."""
+    random = np.random.default_rng(seed)
+    matrix, lexical = VectorMatrix(vectors.shape[1]), LexicalIndex()
+    matrix.append(vectors)
+    lexical.add(
+        [
+            ToolDocument(name=f"tool_{number}", description=" ".join(random.choice(WORDS, random.integers(0, 4))))
+            for number in range(len(vectors))
+        ]
+    )
+    rows = np.array(sorted(set(dead)), dtype=np.int64)
+    matrix.tombstone(rows)
+    lexical.remove(rows)
+    plain = matrix.snapshot()
+    head = build_certified_head(vectors[:headed], max(1, vectors.shape[1] // 3))
+    return plain, replace(plain, head=head), lexical.snapshot()
+
+
+def _same(first: RankedRows, second: RankedRows) -> None:
+    for name in ("rows", "scores", "margins", "confidence", "weak", "cosine", "coverage"):
+        assert getattr(first, name).tolist() == getattr(second, name).tolist(), name
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    kind=kinds,
+    rows=st.sampled_from([1, 40, 700]),
+    appended=st.sampled_from([0, 5]),
+    share_dead=st.sampled_from([0.0, 0.1, 0.9]),
+    share_seen=st.sampled_from([None, 0.5, 1.0]),
+    words=st.lists(st.sampled_from(WORDS), max_size=3),
+    blind=st.booleans(),
+    seed=seeds,
+)
+def test_ranking_by_bounds_gives_the_rows_scores_and_cosines_of_ranking_without(
+    kind: str,
+    rows: int,
+    appended: int,
+    share_dead: float,
+    share_seen: float | None,
+    words: list[str],
+    blind: bool,
+    seed: int,
+) -> None:
+    random = np.random.default_rng(seed)
+    vectors = rows_of_kind(kind, rows + appended, 24, seed)
+    dead = np.flatnonzero(random.random(len(vectors)) < share_dead).tolist()
+    plain, headed, lexical = _catalog(vectors, dead, rows, seed)
+    seen: Rows | None = None
+    if share_seen is not None:
+        seen = np.flatnonzero(random.random(len(vectors)) < share_seen)
+    asked = unit(random.standard_normal((1, 24)) + 2 * vectors[:1])
+    if blind:
+        asked[0] = 0
+    query = PlannedQuery(" ".join(words))
+
+    without = rank_rows(query, asked, matrix=plain, lexical=lexical, k=7, rows=seen)
+
+    _same(rank_rows(query, asked, matrix=headed, lexical=lexical, k=7, rows=seen), without)
+
+
+def _falling(rows: int, seed: int) -> Floats:
+    """Rows with a falling spectrum, of which bounds leave few."""
+    return unit(np.random.default_rng(seed).standard_normal((rows, 32)) * np.exp(-np.arange(32) / 5))
+
+
+@pytest.mark.parametrize("blind", [None, 0, 1])
+@pytest.mark.parametrize("dead", [[], range(0, 6_000, 3)])
+def test_a_need_beside_the_query_is_ranked_by_bounds_too(blind: int | None, dead: Sequence[int]) -> None:
+    vectors = _falling(6_000, 2)
+    plain, headed, lexical = _catalog(vectors, dead, 5_900, 3)
+    asked = _falling(2, 4)
+    if blind is not None:
+        asked[blind] = 0
+    query = PlannedQuery("the zebra invoice", ("refund the order",))
+    scanned = np.stack([dot_scores(vectors, vector) for vector in asked])
+
+    without = rank_rows(query, asked, matrix=plain, lexical=lexical, k=9, cosines=scanned)
+
+    _same(rank_rows(query, asked, matrix=headed, lexical=lexical, k=9), without)
+
+
+def test_bounds_are_used_for_a_large_view_and_not_for_a_narrow_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = _falling(6_000, 1)
+    _, matrix, lexical = _catalog(vectors, [], 6_000, 1)
+    used: list[bool] = []
+
+    def noted(scored: QueryScores, known: Sequence[Floats | None], matrix: MatrixSnapshot, k: int) -> BestRows | None:
+        found = combining.best_rows_by_bounds(scored, known, matrix, k)
+        used.append(found is not None)
+        return found
+
+    monkeypatch.setattr(engine, "best_rows_by_bounds", noted)
+    for rows in (None, np.arange(3_000), np.arange(0, 6_000, 10)):
+        rank_rows(PlannedQuery("refund"), vectors[:1], matrix=matrix, lexical=lexical, k=5, rows=rows)
+    many = PlannedQuery("refund", ("refund the order", "the weather"))
+    rank_rows(many, vectors[:3], matrix=matrix, lexical=lexical, k=5)
+
+    assert used == [True, True]
+
+
+def _large() -> Replica:
+    """A replica just large enough to be searched by bounds."""
+    replica = Replica(8)
+    vectors = rows_of_kind("spread", search_plan.CERTIFIED_ROWS, 8, 0)
+    one = active(tool("tool"), 1)
+    replica.apply(
+        [
+            replace(one, definition=tool(f"t{number}", "Do."), revision=number + 1, vector=vector)
+            for number, vector in enumerate(vectors)
+        ]
+    )
+    return replica
+
+
+def test_a_large_catalog_has_its_bounds_from_its_calibration_on_through_compaction_and_snapshots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_plan, "CERTIFIED_ROWS", 500)
+    replica = _large()
+    assert replica.state.matrix.head is None
+    assert "bounds" not in replica.parts_bytes()
+
+    replica.calibrate(HashingEmbedder(8))
+    head = replica.state.matrix.head
+    assert head is not None
+    assert head.n_rows == 500
+    assert replica.parts_bytes()["bounds"] == head.nbytes
+
+    replica.apply(
+        [
+            deleted(tool("t7"), 10**6),
+            replace(active(tool("later"), 10**6 + 1), vector=rows_of_kind("spread", 1, 8, 9)[0]),
+        ]
+    )
+    replica.compact()
+    compacted = replica.state.matrix.head
+    assert compacted is not None
+    assert compacted is not head
+    origin = SnapshotOrigin(store_id="test", encoder_id="random", dimensions=8)
+    save_snapshot(tmp_path / "snapshot", replica, origin)
+    loaded = load_snapshot(tmp_path / "snapshot", origin)
+    assert loaded is not None
+    kept = loaded.state.matrix.head
+    assert kept is not None
+    query = rows_of_kind("spread", 1, 8, 1)[0]
+    assert kept.bounds(query).upper.tolist() == compacted.bounds(query).upper.tolist()
+
+
+def test_bounds_of_a_snapshot_that_do_not_fit_together_are_a_corrupt_snapshot() -> None:
+    arrays = build_certified_head(rows_of_kind("spread", 50, 8, 1), 3).to_arrays()
+
+    for broken in ({}, arrays | {"tiles": arrays["tiles"][:, 1:]}, arrays | {"shape": np.array([9_000.0, 1.0])}):
+        with pytest.raises(CorruptSnapshotError, match="bounds"):
+            CertifiedHead.from_arrays(broken)
