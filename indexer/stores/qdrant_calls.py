@@ -55,10 +55,10 @@ class QdrantCalls:
         self._collection = collection
         self._pauses = pauses or Pauses()
 
-    def __call__(self, call: Callable[[], _Result], *, patient: bool = True) -> _Result:
+    def __call__(self, call: Callable[[], _Result]) -> _Result:
         """What the call returns. Raises: StoreUnavailableError, StoreMissingError, StoreError."""
         pauses = self._pauses
-        end = pauses.monotonic() + (pauses.patience_seconds if patient else 0.0)
+        end = pauses.monotonic() + pauses.patience_seconds
         pause = _FIRST_PAUSE_SECONDS
         while True:
             try:
@@ -80,6 +80,7 @@ class QdrantCalls:
 
     def told(self, error: Exception) -> StoreError | None:
         """An error of the client in our words; None for one that is none of its."""
+        from httpx import HTTPError
         from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
         from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
@@ -92,6 +93,10 @@ class QdrantCalls:
                 )
             case QdrantException():
                 return StoreUnavailableError(f"Qdrant has too much to do ({error}); try again.")
+            case ResponseHandlingException() if not isinstance(error.source, HTTPError):
+                return StoreError(
+                    f"What Qdrant answered cannot be read: {error.source}. Is something else at TOOLSCOUT_QDRANT_URL?"
+                )
             case ResponseHandlingException():
                 return StoreUnavailableError(
                     f"Qdrant cannot be reached: {error.source}. Check TOOLSCOUT_QDRANT_URL and that the server runs."
