@@ -6,16 +6,17 @@ cosines give upper bounds of the fused scores, and rows whose bound lies below t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.certified import bounded_top_k, score_bounds
 from indexer.matrix import Floats, MatrixSnapshot, Rows, block_top_k, gathered_scores
-from indexer.ranking import LEAST_SPREAD, Stretch, fuse_stretched, needs_weight, stretch_between
+from indexer.ranking import CONTEXT_WEIGHT, LEAST_SPREAD, Stretch, fuse_stretched, needs_weight, stretch_between
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 _UNSEEN: Final = np.float32(-2.0)
 """Below every cosine and every negative of one."""
@@ -35,7 +36,7 @@ class SeenRows(NamedTuple):
     rows: Rows | None
     dead: Bools | None = None
 
-    def of(self, values: Floats) -> Floats:
+    def of(self, values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
         """Of (n,) values those of the rows; all of them, the dead ones' too, where there is no list of rows."""
         return values if self.rows is None else values[self.rows]
 
@@ -58,11 +59,17 @@ class TextScores:
 
 @dataclass(frozen=True, slots=True)
 class QueryScores:
-    """What words say for a query and for each of its needs, of the rows seen."""
+    """What words say for a query and for each of its needs, of the rows seen; and what else moves a row."""
 
     whole: TextScores
     needs: Sequence[TextScores]
     seen: SeenRows
+    context: TextScores | None = None
+    """For what the user said, where a search was told; its cosines come after those of the needs."""
+    factors: Floats | None = None
+    """(m,) above 0: what the deed of each row leaves of what speaks for it."""
+    bonus: Floats | None = None
+    """(m,) at least 0, added to the final scores."""
 
     def fused(self, dense: Sequence[Floats | None], stretches: Sequence[Stretch], places: Rows | None = None) -> Floats:
         """(m,) final scores of the rows seen, or of the places asked for; -1 for a dead row.
@@ -74,15 +81,34 @@ class QueryScores:
         if self.needs:
             best_top = max(float(need.top) for need in self.needs) or 1.0
             parts = np.zeros_like(fused)
-            for need, cosines, stretch in zip(self.needs, dense[1:], stretches[1:], strict=True):
+            for number, need in enumerate(self.needs, start=1):
+                cosines, stretch = dense[number], stretches[number]
                 weight = np.float32(0.5 + 0.5 * float(need.top) / best_top)
                 np.maximum(parts, need.fused(cosines, stretch, places) * weight, out=parts)
             share = needs_weight(len(self.needs))
             fused = np.asarray((1 - share) * fused + share * parts, dtype=np.float32)
+        fused = self._moved(fused, dense, stretches, places)
         if self.seen.dead is not None:
             dead = self.seen.dead if places is None else self.seen.dead[places]
             np.copyto(fused, np.float32(-1), where=dead)
         return fused
+
+    def _moved(
+        self, fused: Floats, dense: Sequence[Floats | None], stretches: Sequence[Stretch], places: Rows | None
+    ) -> Floats:
+        """By deed, by what the user said, and by what was used before; a higher score never comes out lower."""
+        if self.factors is not None:
+            fused = fused * _at(self.factors, places)
+        if self.context is not None:
+            said = self.context.fused(dense[-1], stretches[-1], places)
+            fused = np.asarray((fused + CONTEXT_WEIGHT * said) / (1 + CONTEXT_WEIGHT), dtype=np.float32)
+        if self.bonus is not None:
+            fused = fused + _at(self.bonus, places)
+        return fused
+
+
+def _at(values: Floats, places: Rows | None) -> Floats:
+    return values if places is None else values[places]
 
 
 def best_rows(query: QueryScores, dense: Sequence[Floats | None], k: int) -> BestRows:

@@ -20,7 +20,7 @@ DEEDS: Final[tuple[Deed, ...]] = get_args(Deed)
 
 _FINAL: Final = ("delete", "stop")
 """Deeds that undo others: to offer one that was not asked for is worse than to offer one too mild."""
-_MILD_CONFLICT: Final = 0.5
+_MILD_CONFLICT: Final = 0.75
 
 # Verbs as requests and tool names use them, in their usual forms. A verb may stand for several deeds.
 _WORDS: Final[Mapping[Deed, str]] = {

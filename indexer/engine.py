@@ -21,11 +21,12 @@ from indexer.confidence import (
     foreign_requests,
     margins,
 )
+from indexer.deeds import conflicts, deeds_named
 from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.embedders.base import Embedder, Vectors
 from indexer.lexical import LexicalMatches, LexicalSnapshot
 from indexer.matrix import Floats, MatrixSnapshot, Rows
-from indexer.ranking import MAX_UNREAD_SHARE, split_needs, unread_share, words_share
+from indexer.ranking import DEED_WEIGHT, MAX_UNREAD_SHARE, USED_BONUS, split_needs, unread_share, words_share
 from indexer.search_plan import BATCH_BEATS_CERTIFIED, GATHER_SHARE
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -42,11 +43,13 @@ class PlannedQuery:
 
     text: str
     needs: tuple[str, ...] = ()
+    context: str = ""
+    """What the user said, where the query is what a model made of it."""
 
     @property
     def texts(self) -> tuple[str, ...]:
         """What must be embedded, in this order."""
-        return (self.text, *self.needs)
+        return (self.text, *self.needs, self.context) if self.context else (self.text, *self.needs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +87,9 @@ def embed_tools(embedder: Embedder, documents: Sequence[ToolDocument]) -> Vector
     return np.divide(mean, norms, out=np.zeros_like(mean), where=norms > 0)
 
 
-def plan_query(query: str) -> PlannedQuery:
-    """Split a query into what is to be embedded and searched."""
-    return PlannedQuery(query, split_needs(query))
+def plan_query(query: str, context: str = "") -> PlannedQuery:
+    """Split a query into what is to be embedded and searched; a context that says the same adds nothing."""
+    return PlannedQuery(query, split_needs(query), "" if context == query else context)
 
 
 def rank_rows(
@@ -101,12 +104,13 @@ def rank_rows(
     calibration: Calibration = UNCALIBRATED,
     min_confidence: float = 0.0,
     cosines: Floats | None = None,
+    favoured: Rows | None = None,
 ) -> RankedRows:
     """The k best live rows for one query.
 
-    `vectors`: (1 + needs, d) unit rows of `query.texts`, or None to rank by words alone. `matrix` and `lexical` number
+    `vectors`: (texts, d) unit rows of `query.texts`, or None to rank by words alone. `matrix` and `lexical` number
     their rows alike. `rows`: the only rows to be found (sorted, distinct); None: every live row. `scripts`: those the
-    encoder reads; None: all. `cosines`: (1 + needs, n) of the vectors with every row, where they are known. Rows that
+    encoder reads; None: all. `cosines`: (texts, n) of the vectors with every row, where they are known. Rows that
     match neither by word nor by meaning are left out, and those below `min_confidence`.
     """
     seen = _seen_rows(matrix, rows)
@@ -114,7 +118,14 @@ def rank_rows(
         vectors = None
     matches = lexical.match(query.text)
     whole = _text_scores(matches, lexical, seen)
-    scored = QueryScores(whole, [_text_scores(lexical.match(need), lexical, seen) for need in query.needs], seen)
+    scored = QueryScores(
+        whole,
+        [_text_scores(lexical.match(need), lexical, seen) for need in query.needs],
+        seen,
+        context=_text_scores(lexical.match(query.context), lexical, seen) if query.context else None,
+        factors=_factors(query.text, lexical, seen),
+        bonus=_bonus(favoured, matrix.n_rows, seen),
+    )
     found = _best_rows(scored, vectors, matrix, max(k, LEAD_OVER + 1), cosines)
     scores = found.scores
     rival = max(scores[LEAD_OVER], np.float32(0)) if len(scores) > LEAD_OVER else np.float32(0)
@@ -186,11 +197,28 @@ def _text_scores(matches: LexicalMatches, lexical: LexicalSnapshot, seen: SeenRo
     return TextScores(words, words[best], words_share(float(words[best]), coverage, lexical.rarest_idf))
 
 
+def _factors(query: str, lexical: LexicalSnapshot, seen: SeenRows) -> Floats | None:
+    """(m,) what the deed of each row leaves of its score; None where the query names no deed."""
+    wanted = deeds_named(query)
+    if not wanted:
+        return None
+    # A table of every mask: cheaper than arithmetic on every row.
+    return np.take(1 - DEED_WEIGHT * conflicts(wanted), seen.of(lexical.deeds), mode="clip")
+
+
+def _bonus(favoured: Rows | None, n_rows: int, seen: SeenRows) -> Floats | None:
+    if favoured is None or len(favoured) == 0:
+        return None
+    bonus = np.zeros(n_rows, dtype=np.float32)
+    bonus[favoured] = USED_BONUS
+    return seen.of(bonus)
+
+
 def _best_rows(
     scored: QueryScores, vectors: Vectors | None, matrix: MatrixSnapshot, k: int, cosines: Floats | None
 ) -> BestRows:
     if vectors is None:
-        return best_rows(scored, [None] * (1 + len(scored.needs)), k)
+        return best_rows(scored, [None] * (1 + len(scored.needs) + (scored.context is not None)), k)
     # The encoder knows nothing of a text whose vector is zero.
     known = [vector if vector.any() else None for vector in vectors]
     if cosines is None and len(known) < BATCH_BEATS_CERTIFIED and not _is_narrow(scored.seen, matrix):

@@ -101,7 +101,8 @@ def _read(state: ReplicaState, request: ToolSearchRequest) -> _Asked:
     if not view.count or request.max_results < 1:
         queries = []
     selections = [parse_select(query) for query in queries]
-    planned = [plan_query(query) for query, names in zip(queries, selections, strict=True) if not names]
+    context = _readable(request.context)
+    planned = [plan_query(query, context) for query, names in zip(queries, selections, strict=True) if not names]
     return _Asked(request, view, queries, selections, planned)
 
 
@@ -193,6 +194,7 @@ def _ranked_hits(
             rows=view.rows,
             calibration=state.calibration,
             min_confidence=request.min_confidence,
+            favoured=state.namespace_rows(request.scope.tenant, request.used_namespaces),
         )
         rows = _worth_showing(state, request, ranked)
         kept = dict.fromkeys(rows, ()) if shown is None else _collapse(state, rows, read.plan.text, shown)

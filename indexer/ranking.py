@@ -21,6 +21,13 @@ MIN_NEED_WORDS: Final = 3
 MAX_UNREAD_SHARE: Final = 0.3
 """More of a query than this in scripts an encoder does not read, and words alone decide."""
 
+CONTEXT_WEIGHT: Final = np.float32(0.4)
+"""What the user said, beside 1 for the query that a model made of it; design/retrieval.md, "The conversation"."""
+DEED_WEIGHT: Final = np.float32(0.12)
+"""What a tool loses that undoes what is asked for; design/retrieval.md, "Deeds"."""
+USED_BONUS: Final = np.float32(0.06)
+"""For tools of a namespace that the conversation has used; design/retrieval.md, "The conversation"."""
+
 _SELECT: Final = re.compile(r"\s*select\s*:(.*)", re.IGNORECASE | re.DOTALL)
 LEAST_SPREAD: Final = 0.25
 # Cosines of a handful of tools may differ by chance alone: stretched to the whole scale, a difference of .02 would

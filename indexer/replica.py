@@ -1,6 +1,6 @@
 """The catalog in memory: vectors, words and rows in step, read without locks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
@@ -97,6 +97,10 @@ class ReplicaState:
                 self._views.clear()
             self._views[scope] = view
         return view
+
+    def namespace_rows(self, tenant: str, namespaces: Collection[str]) -> Rows | None:
+        """Rows of some namespaces, dead ones too; None for no namespace."""
+        return self.table.namespace_rows(tenant, namespaces, self.n_rows) if namespaces else None
 
     def live_rows(self, scope: SearchScope) -> Rows:
         """As `view`, always as an array."""

@@ -2,7 +2,7 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -141,6 +141,10 @@ class RowTable:
             rows = {self.latest(key, below) for key in scope.tools if key.tenant == scope.tenant}
             parts.append(np.array(sorted(row for row in rows if row is not None), dtype=np.int64))
         return intersection(parts)
+
+    def namespace_rows(self, tenant: str, namespaces: Collection[str], below: int) -> Rows:
+        """Rows of that moment in any of the namespaces, ascending, dead ones too."""
+        return union([self._lists.rows(("namespace", tenant, name), below) for name in namespaces])
 
     def pinned_rows(self, below: int) -> Rows:
         return self._lists.rows(("pinned",), below)

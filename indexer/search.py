@@ -54,6 +54,10 @@ class ToolSearchRequest:
     """Matches below it are left out, 0 to 1; weak ones lie below one half. Exact names always come."""
     worth_share: float = 0.0
     """Of the places only those whose score is at least this share of the best new one, 0 to 1; 0: all of them."""
+    context: str = ""
+    """What the conversation is about, in the user's own words: weighs less than the queries."""
+    used_namespaces: frozenset[str] = frozenset()
+    """Namespaces of tools that the conversation has called: their tools rank a little higher."""
     collapse_duplicates: bool = True
     """One place for a tool that several namespaces hold; not where `scope` names namespaces or a query a tool."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gateway.advisors.conversation_notes import ConversationNotes
 from gateway.advisors.loop_run import ToolLoopRun
-from gateway.chat.messages import AssistantMessage, Message, ToolResponseMessage, text_of
+from gateway.chat.messages import AssistantMessage, Message, ToolResponseMessage, UserMessage, text_of
 from gateway.chat.prompt import ToolSpec
 from gateway.errors import ToolExecutionError
 from gateway.tools.callback import ToolMetadata
@@ -33,6 +33,8 @@ from indexer import IndexerError, SearchScope, ToolDefinition, ToolIndex, ToolKe
 SEARCHES: Final = "searches"
 
 _MAX_ALIAS_LENGTH: Final = 64
+_MAX_CONTEXT: Final = 1_000
+"""Characters of the user's message that a search is told."""
 _SUFFIX: Final = re.compile(r"(.+)_([0-9a-f]{8})\Z")
 
 
@@ -74,6 +76,23 @@ class ToolSearchRun(ToolLoopRun):
     def searches(self) -> tuple[SearchRecord, ...]:
         made = (search.record for search in self._searches)
         return tuple(made) if self.preloaded is None else (self.preloaded, *made)
+
+    @property
+    def user_text(self) -> str:
+        """What the user said last: a model's query may leave out what the conversation is about."""
+        spoken = next((message for message in reversed(self.messages) if isinstance(message, UserMessage)), None)
+        return text_of(spoken.content)[:_MAX_CONTEXT] if spoken is not None else ""
+
+    @property
+    def used_namespaces(self) -> frozenset[str]:
+        """Namespaces of the catalog's tools that the conversation has called."""
+        called = {
+            call.name
+            for message in (*self.messages, *self.new_messages)
+            if isinstance(message, AssistantMessage)
+            for call in message.tool_calls
+        }
+        return frozenset(key.namespace for name, key in self.discovered.items() if name in called)
 
     def visible_name(self, alias: str) -> str | None:
         """The name under which a catalog tool can be shown: another one where a tool outside the catalog has its own.
@@ -151,7 +170,11 @@ class BoundSearchTool:
             return repeated_text(query, same.found)
         try:
             response = await self.tool.search(
-                query, self.run.scope, already_found=frozenset(self.run.discovered.values())
+                query,
+                self.run.scope,
+                already_found=frozenset(self.run.discovered.values()),
+                context=self.run.user_text,
+                used_namespaces=self.run.used_namespaces,
             )
         except IndexerError as error:
             raise ToolExecutionError(

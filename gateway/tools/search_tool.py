@@ -144,9 +144,18 @@ class ToolSearchTool:
         )
 
     async def search(
-        self, query: SearchQuery, scope: SearchScope, *, already_found: frozenset[ToolKey] = frozenset()
+        self,
+        query: SearchQuery,
+        scope: SearchScope,
+        *,
+        already_found: frozenset[ToolKey] = frozenset(),
+        context: str = "",
+        used_namespaces: frozenset[str] = frozenset(),
     ) -> ToolSearchResponse:
-        """Ask the index; a namespace narrows the caller's scope and never widens it."""
+        """Ask the index; a namespace narrows the caller's scope and never widens it.
+
+        `context`: what the user said. `used_namespaces`: of the tools that the conversation has called.
+        """
         if query.namespace is not None:
             inside = scope.namespaces is None or query.namespace in scope.namespaces
             scope = replace(scope, namespaces=frozenset({query.namespace}) if inside else frozenset[str]())
@@ -156,6 +165,8 @@ class ToolSearchTool:
                 max_results=query.max_results,
                 scope=scope,
                 already_found=already_found,
+                context=context,
+                used_namespaces=used_namespaces,
                 worth_share=self._worth_share,
             )
         )
