@@ -92,11 +92,13 @@ class _CallThroughRun:
         return f'{{"tools":[{",".join(found)}]}}'
 
     async def rank(self, user: str, query: str, k: int) -> Sequence[int]:
-        return [self._row(one.alias) for one in (await self._search((query,), k, frozenset())).results]
+        return [self._row(one.alias) for one in (await self._search((query,), k, said=user)).results]
 
-    async def _search(self, queries: tuple[str, ...], k: int, found: frozenset[ToolKey]) -> ToolSearchResponse:
+    async def _search(
+        self, queries: tuple[str, ...], k: int, found: frozenset[ToolKey] = frozenset(), *, said: str = ""
+    ) -> ToolSearchResponse:
         return await self._index.search(
-            ToolSearchRequest(queries=queries, max_results=k, scope=self._view.scope, already_found=found)
+            ToolSearchRequest(queries=queries, max_results=k, scope=self._view.scope, already_found=found, context=said)
         )
 
     def _row(self, alias: str) -> int:
