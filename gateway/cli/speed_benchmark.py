@@ -34,6 +34,7 @@ class SpeedOptions:
     quick: bool = False
     peers: bool = False
     peer_pythons: tuple[str, ...] = ()
+    million: bool = False
     only: tuple[str, ...] = ()
     json_file: str | None = None
     markdown_file: Path | None = None
@@ -49,7 +50,13 @@ def measure_speed(options: SpeedOptions) -> Exit:
     baseline = _baseline(options.baseline)
     require_packages()
     settings = IndexerSettings.from_environment()
-    asked = Options(quick=options.quick, peers=options.peers or bool(pythons), pythons=pythons, only=options.only)
+    asked = Options(
+        quick=options.quick,
+        peers=options.peers or bool(pythons),
+        pythons=pythons,
+        million=options.million,
+        only=options.only,
+    )
     with _progress() as heard:
         conversations = _CONVERSATIONS if any(_CONVERSATIONS.glob("*.jsonl")) else None
         data = open_data(settings.home / _BENCH, make_embedder(settings.encoder), conversations, heard)

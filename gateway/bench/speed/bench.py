@@ -37,6 +37,8 @@ class Options:
     """Also contenders whose packages are no dependency of this product."""
     pythons: Mapping[str, str] = field(default_factory=dict[str, str])
     """Interpreters of other environments, by the name of the contender that lives there."""
+    million: bool = False
+    """Also fill a whole catalog of a million tools."""
     only: tuple[str, ...] = ()
     """Rows whose keys hold one of these; none: all of them."""
 

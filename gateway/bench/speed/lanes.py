@@ -37,6 +37,8 @@ class Contender(Protocol):
         """Answer the queries of these numbers, each timed by itself."""
         ...
 
+    def close(self) -> None: ...
+
 
 @dataclass(slots=True)
 class TimedCalls:
@@ -55,6 +57,9 @@ class TimedCalls:
             seconds.append(self.clock() - started)
             answers.append(list(map(int, found)))
         return Turn(seconds, answers)
+
+    def close(self) -> None:
+        """What it is made of goes when nobody holds it any more."""
 
 
 class Lane(Protocol):

@@ -62,7 +62,7 @@ class Connection(asyncio.Protocol):
             self._length = _content_length(bytes(self._received[:end]))
         body = self._received[self._body_starts :]
         if len(body) == self._length or (self._length < 0 and body.endswith(_LAST_CHUNK)):
-            self._finish(int(self._received[9:12]), bytes(body))
+            self._finish(int(self._received[9:12]), bytes(body) if self._length >= 0 else _joined(bytes(body)))
 
     def _finish(self, status: int, body: bytes) -> None:
         done, self._done = self._done, None
@@ -81,6 +81,17 @@ def _content_length(head: bytes) -> int:
         if name.strip().lower() == b"content-length":
             return int(value)
     return -1
+
+
+def _joined(chunks: bytes) -> bytes:
+    """The body that came in chunks."""
+    body = b""
+    while chunks:
+        size, _, rest = chunks.partition(b"\r\n")
+        length = int(size, 16)
+        body += rest[:length]
+        chunks = rest[length + 2 :]
+    return body
 
 
 class Load:
@@ -113,14 +124,16 @@ class Load:
 
 def closed(settings: Settings) -> Mapping[str, Any]:
     """Each connection sends its next request as soon as it has an answer: requests a second, and how long each took."""
-    return asyncio.run(_closed(Load(settings), int(settings["connections"]), float(settings["seconds"])))
+    return asyncio.run(closed_async(Load(settings), settings))
 
 
-async def _closed(load: Load, connections: int, seconds: float) -> Mapping[str, Any]:
-    made = await load.connect(connections)
+async def closed_async(load: Load, settings: Settings) -> Mapping[str, Any]:
+    """As `closed`, on a running event loop."""
+    seconds, warm = float(settings["seconds"]), float(settings.get("warm_seconds", _WARM_SECONDS))
+    made = await load.connect(int(settings["connections"]))
     finished = asyncio.Event()
-    started = load.clock()
-    measure_from, until = started + _WARM_SECONDS, started + _WARM_SECONDS + seconds
+    measure_from = load.clock() + warm
+    until = measure_from + seconds
     busy, sent = 0, 0
 
     def send(connection: Connection) -> None:
@@ -144,7 +157,7 @@ async def _closed(load: Load, connections: int, seconds: float) -> Mapping[str, 
 
     for connection in made:
         send(connection)
-    async with asyncio.timeout(_WARM_SECONDS + seconds + _ANSWER_SECONDS):
+    async with asyncio.timeout(warm + seconds + _ANSWER_SECONDS):
         await finished.wait()
     for connection in made:
         connection.close()

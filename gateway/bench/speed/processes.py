@@ -44,8 +44,8 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._log: Any = None
         self._pending = b""
-        self.generation = 0
-        """Counts its starts: what was opened in an earlier one is gone."""
+        self.generation = 1
+        """Counts its processes: what was opened in one is gone with it."""
 
     def ask(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Its answer. Raises: LaneError for an error, a dead process, or no answer in that time."""
@@ -71,7 +71,6 @@ class Worker:
         if self._process is None:
             self._log = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
             self._pending = b""
-            self.generation += 1
             self._process = subprocess.Popen(
                 [self._python, "-m", "gateway.bench.speed.worker"],
                 stdin=subprocess.PIPE,
@@ -86,8 +85,8 @@ class Worker:
         assert process.stdout is not None
         deadline = time.monotonic() + seconds
         while b"\n" not in self._pending:
-            ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
-            if not ready:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
                 raise LaneError(f"cut after {seconds:.0f} s")
             chunk = os.read(process.stdout.fileno(), 1 << 16)
             if not chunk:
@@ -109,6 +108,7 @@ class Worker:
         process, self._process = self._process, None
         if process is None:
             return
+        self.generation += 1
         process.kill()
         process.wait()
         for stream in (process.stdin, process.stdout, self._log):

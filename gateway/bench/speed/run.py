@@ -9,6 +9,7 @@ from gateway.bench.speed.bench import FULL, QUICK, Bench, RaceRow
 from gateway.bench.speed.data import SEED
 from gateway.bench.speed.dense_rows import dense_rows
 from gateway.bench.speed.figures import figure_rows
+from gateway.bench.speed.growth import growth_table
 from gateway.bench.speed.http_figures import http_rows
 from gateway.bench.speed.lanes import LaneError
 from gateway.bench.speed.machine import busy_warning, installed_versions, load_average, this_machine
@@ -36,6 +37,10 @@ def run_speed(bench: Bench, *, now: Callable[[], datetime] = lambda: datetime.no
         race = _guarded(key, failed, lambda make=make: _race(bench, make(bench)))
         if race is not None:
             races.append(race)
+    growth: list[Record] = []
+    if not bench.options.quick and bench.options.wants("growth"):
+        table = _guarded("growth", failed, lambda: growth_table(bench, million=bench.options.million))
+        growth.extend(one.record() for one in table or ())
     pace = QUICK if bench.options.quick else FULL
     return {
         "schema": SCHEMA,
@@ -58,8 +63,9 @@ def run_speed(bench: Bench, *, now: Callable[[], datetime] = lambda: datetime.no
         },
         "races": races,
         "figures": figures,
+        "growth": growth,
         "failed": failed,
-        "targets": [verdict.record() for verdict in verdicts(races, figures)],
+        "targets": [verdict.record() for verdict in verdicts(races, figures, growth)],
     }
 
 

@@ -47,6 +47,10 @@ class OwnSearch:
             answers.append([self._rows.get(result.definition.key, _OTHER) for result in response.results])
         return Turn(seconds, answers)
 
+    def close(self) -> None:
+        self._loop.run_until_complete(self._index.aclose())
+        self._loop.close()
+
 
 def own(settings: Settings) -> OwnSearch:
     """The product, over a home that `catalogs.fill` made."""

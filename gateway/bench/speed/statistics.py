@@ -46,7 +46,7 @@ def growth_exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
 
     Raises: ValueError for fewer than two sizes, or a cost that is not above 0.
     """
-    if len(sizes) < 2 or len(sizes) != len(costs) or min(costs) <= 0:
+    if len(sizes) < 2 or len(sizes) != len(costs) or not all(cost > 0 for cost in costs):
         raise ValueError("growth needs two sizes or more, and costs above 0")
     x, y = np.log(np.asarray(sizes, dtype=np.float64)), np.log(np.asarray(costs, dtype=np.float64))
     x -= x.mean()

@@ -6,11 +6,11 @@ from typing import Any, Final, Literal
 
 from gateway.bench.speed import dense_rows as dense
 from gateway.bench.speed import text_rows as text
+from gateway.bench.speed.growth import LINEAR
 
 Record = Mapping[str, Any]
 Bound = Literal["at least", "at most"]
 
-_GROWTH: Final = 1.1
 RECALL: Final = 0.99
 
 
@@ -126,7 +126,7 @@ def _in_words(target: Target, row: Record | None) -> str:
 
 def _of_growth(growth: Sequence[Record]) -> Iterator[Verdict]:
     for one in growth:
-        target = Target(row=str(one["cost"]), bound="at most", value=_GROWTH)
+        target = Target(row=str(one["cost"]), bound="at most", value=LINEAR)
         value = float(one["exponent"])
-        said = f"growth of {one['cost']}: exponent <= {_GROWTH}"
-        yield Verdict(target=target, said=said, value=value, met=value <= _GROWTH)
+        said = f"growth of {one['cost']}: exponent <= {LINEAR}"
+        yield Verdict(target=target, said=said, value=value, met=value <= LINEAR)

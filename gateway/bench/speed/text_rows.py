@@ -1,5 +1,6 @@
 """The rows on requests in words: the lexical index alone, and the whole search."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ EDGE_HNSW: Final = "Qdrant Edge, HNSW hybrid"
 _LEXICAL_SIZES: Final = (10_000, 100_000)
 _SEARCH_SIZES: Final = (1_000, 10_000, 100_000)
 _SYSTEM_SIZES: Final = (1_000, 10_000)
+_FILLED: Final = "filled.json"
 
 
 def text_rows() -> Iterator[tuple[str, bool, RowMaker]]:
@@ -50,8 +52,15 @@ def fill_home(bench: Bench, given: Settings) -> dict[str, Any]:
     draft = home.with_name(f"{home.name}.new")
     bench.heard(f"registering {given['rows']:,} tools", 0, 0)
     record = bench.measure("catalogs:fill", {**given, "home": str(draft)})
+    (draft / _FILLED).write_text(json.dumps(record), encoding="utf-8")
     draft.rename(home)
     bench.heard(f"registering {given['rows']:,} tools", given["rows"], given["rows"])
+    return record
+
+
+def filled(given: Settings) -> dict[str, Any]:
+    """What filling a home measured, when it was filled."""
+    record: dict[str, Any] = json.loads((Path(given["home"]) / _FILLED).read_text(encoding="utf-8"))
     return record
 
 

@@ -38,7 +38,9 @@ class LaneHost:
                 turn = self._lanes[message["lane"]].turn(message["numbers"])
                 return {"seconds": turn.seconds, "answers": turn.answers}
             case "close":
-                self._lanes.pop(message["lane"], None)
+                lane = self._lanes.pop(message["lane"], None)
+                if lane is not None:
+                    lane.close()
                 gc.collect()
                 return {}
             case "measure":
