@@ -126,10 +126,15 @@ def test_nodes_are_reached_on_a_closed_network_only(cluster: dict[str, dict[str,
         assert cluster[name]["environment"]["TOOLSCOUT_QDRANT_URL"] == "http://qdrant:6333"
 
 
+def test_gateways_ask_for_settings_that_exist(services: dict[str, dict[str, Any]]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for service in services.values():
+        names = [name for name in service["environment"] if name.startswith("TOOLSCOUT_")]
+        assert [name for name in names if f"`{name}`" not in readme] == []
+
+
 def test_one_node_may_fail_and_every_shard_is_still_there(cluster: dict[str, dict[str, Any]]) -> None:
     for name in GATEWAYS:
-        environment = cluster[name]["environment"]
-        settings = IndexerSettings.from_environment(environment)
-        assert settings.qdrant_url == "http://qdrant:6333"
-        assert int(environment["TOOLSCOUT_QDRANT_REPLICATION"]) == 2
-        assert int(environment["TOOLSCOUT_QDRANT_SHARDS"]) % len(NODES) == 0
+        qdrant = IndexerSettings.from_environment(cluster[name]["environment"]).qdrant
+        assert (qdrant.url, qdrant.replicas, qdrant.write_consistency) == ("http://qdrant:6333", 2, 1)
+        assert qdrant.shards is not None and qdrant.shards % len(NODES) == 0
