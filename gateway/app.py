@@ -119,6 +119,7 @@ def _make_client(services: Services) -> "ChatClient":
         services.index,
         services.registry,
         max_results=loop.max_results,
+        search_context=loop.search_context,
         first_offer=FirstOffer(
             passthrough_tokens=offer.passthrough_tokens,
             count_tools=lambda specs: services.counter.count_tools(specs),

@@ -16,6 +16,8 @@ class ToolLoopSettings:
     max_results: int = 5
     """The operator's cap on tools per search; a model may ask for fewer."""
     tool_timeout_seconds: float = 30.0
+    search_context: bool = True
+    """TOOLSCOUT_SEARCH_CONTEXT: a search is also told what the user said; its encoder reads it like a query."""
     max_concurrent_calls: int = 8
     """Calls of one round that run at the same time."""
     max_calls: int = 200
@@ -91,6 +93,7 @@ class GatewaySettings:
                 max_rounds=_whole_number(env, "TOOLSCOUT_MAX_ROUNDS", 10, low=1, high=100),
                 max_results=_whole_number(env, "TOOLSCOUT_MAX_RESULTS", 5, low=1, high=20),
                 tool_timeout_seconds=float(_whole_number(env, "TOOLSCOUT_TOOL_TIMEOUT", 30, low=1, high=3600)),
+                search_context=bool(_whole_number(env, "TOOLSCOUT_SEARCH_CONTEXT", 1, low=0, high=1)),
                 max_calls=_whole_number(env, "TOOLSCOUT_MAX_CALLS", 200, low=1, high=100_000),
             ),
             first_offer=FirstOfferSettings(

@@ -59,6 +59,7 @@ class ToolSearchRun(ToolLoopRun):
     index: ToolIndex
     factory: ToolCallbackFactory
     max_discovered: int
+    tells_user_text: bool = True
     discovered: dict[str, ToolKey] = field(default_factory=dict[str, ToolKey])
     """By the name that the model sees, in order of discovery; pinned tools too."""
     notes: ConversationNotes = field(default_factory=ConversationNotes)
@@ -79,7 +80,9 @@ class ToolSearchRun(ToolLoopRun):
 
     @property
     def user_text(self) -> str:
-        """What the user said last: a model's query may leave out what the conversation is about."""
+        """What the user said last, for searches: a model's query may leave out what the conversation is about."""
+        if not self.tells_user_text:
+            return ""
         spoken = next((message for message in reversed(self.messages) if isinstance(message, UserMessage)), None)
         return text_of(spoken.content)[:_MAX_CONTEXT] if spoken is not None else ""
 

@@ -48,6 +48,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         *,
         max_results: int = 5,
         max_discovered: int = DEFAULT_MAX_DISCOVERED,
+        search_context: bool = True,
         first_offer: FirstOffer | None = None,
         notebook: ConversationNotebook | None = None,
         manager: ToolCallingManager | None = None,
@@ -62,6 +63,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         """`factory` makes the callbacks of found tools; without one their calls are returned to the caller.
 
         `max_results` caps one search and `max_discovered` one conversation: past it, further finds are not shown.
+        `search_context`: a search is told what the user said beside the model's queries.
         """
         super().__init__(
             manager=manager,
@@ -77,6 +79,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         self._factory = factory or ClientToolFactory()
         self._search_tool = ToolSearchTool(index, max_results=max_results)
         self._max_discovered = max_discovered
+        self._search_context = search_context
         self._first_offer = first_offer or FirstOffer()
         self._notebook = notebook or ConversationNotebook()
         self._counted = CountedCatalogs()
@@ -93,6 +96,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             index=self._index,
             factory=self._factory,
             max_discovered=self._max_discovered,
+            tells_user_text=self._search_context,
         )
         await self.offer_tools(run)
         for definition in await self._index.pinned(run.scope):
