@@ -66,6 +66,10 @@ class CertifiedHead:
         return len(self.rests)
 
     @property
+    def dimensions(self) -> int:
+        return len(self.basis)
+
+    @property
     def head_dims(self) -> int:
         return self.basis.shape[1]
 

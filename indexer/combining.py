@@ -1,19 +1,21 @@
-"""From what words and vectors say of each row to the best rows of a query, whole or by bounds.
+"""From what words and vectors say of each row to the best rows of a query: all of them read, or most left unread.
 
 Every step from a cosine to a fused score is one that never turns an order round, in float32 too: so upper bounds of the
-cosines give upper bounds of the fused scores, and rows whose bound lies below the k best need not be read.
+cosines give upper bounds of the fused scores, and rows whose bound lies below the k best need not be read. In the place
+of bounds there may be estimates; then the best rows are most likely among those that are read.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.certified import bounded_top_k, score_bounds
-from indexer.matrix import Floats, MatrixSnapshot, Rows, block_top_k, gathered_scores
+from indexer.certified import CertifiedTopK, ScoreBounds, bounded_top_k, score_bounds
+from indexer.matrix import Floats, MatrixSnapshot, Rows, TopK, block_top_k, dot_scores, gathered_scores
 from indexer.ranking import CONTEXT_WEIGHT, LEAST_SPREAD, Stretch, fuse_stretched, needs_weight, stretch_between
+from indexer.sign_bits import likely_top_k
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -123,41 +125,89 @@ def best_rows_by_bounds(
     query: QueryScores, vectors: Sequence[Floats | None], matrix: MatrixSnapshot, k: int
 ) -> BestRows | None:
     """As `best_rows`, the same rows and scores, from the head of the matrix; None where that would not be faster."""
-    texts = [_NO_MEANING if vector is None else _bound(vector, matrix, query.seen) for vector in vectors]
-    stretches = [text.stretch for text in texts if text is not None]
-    if len(stretches) < len(texts):
+    head = matrix.head
+    if head is None:
         return None
-    scores = [None if text is None else text.scores for text in texts]
 
-    def fused(places: Rows) -> Floats:
-        return query.fused([None if exact is None else exact(places) for exact in scores], stretches, places)
+    def limits(vector: Floats) -> ScoreBounds:
+        return score_bounds(matrix.vectors, head, vector)
 
-    uppers = [None if text is None else text.upper for text in texts]
-    found = bounded_top_k(query.fused(uppers, stretches), fused, k, above=0.0)
-    if found is None:
+    return _best_rows_by(query, vectors, matrix, k, limits, bounded_top_k)
+
+
+def best_rows_by_bits(
+    query: QueryScores, vectors: Sequence[Floats | None], matrix: MatrixSnapshot, k: int
+) -> BestRows | None:
+    """As `best_rows`, most of the same rows, from the sign bits of the matrix; None where it has none.
+
+    Scores are exact for the rows that are found, but for the scale of the cosines, which is set by the highest and the
+    lowest of those that were worked out.
+    """
+    bits = matrix.bits
+    if bits is None:
         return None
-    if scores[0] is None:
-        return BestRows(found.rows, found.scores, None)
-    cosines = np.empty(len(found.rows), dtype=np.float32)
-    ascending = np.argsort(found.rows)
-    cosines[ascending] = scores[0](found.rows[ascending])
-    return BestRows(found.rows, found.scores, cosines)
+
+    def limits(vector: Floats) -> ScoreBounds:
+        likely = np.concatenate((bits.cosines(vector), dot_scores(matrix.vectors[bits.n_rows :], vector)))
+        return ScoreBounds(likely, -likely)
+
+    def find(estimates: Floats, exact: Callable[[Rows], Floats], k: int, *, above: float) -> TopK:
+        return likely_top_k(estimates, exact, k, rescore=bits.rescore, above=above)
+
+    return _best_rows_by(query, vectors, matrix, k, limits, find)
 
 
-class _BoundText(NamedTuple):
-    """One text's meaning, known by bounds. `scores`: the cosines of ascending places, as a scan computes them."""
+class _Find(Protocol):
+    """The k best of (n,) scores above a value, of which there are bounds or estimates; None where it does not pay."""
 
-    upper: Floats | None
+    def __call__(
+        self, known: Floats, exact: Callable[[Rows], Floats], k: int, /, *, above: float
+    ) -> TopK | CertifiedTopK | None: ...
+
+
+class _ReadText(NamedTuple):
+    """One text's meaning: bounds or estimates of its cosines, and `scores`: those of ascending places, exactly."""
+
+    known: Floats | None
     stretch: Stretch
     scores: Callable[[Rows], Floats] | None
 
 
-def _bound(vector: Floats, matrix: MatrixSnapshot, seen: SeenRows) -> _BoundText | None:
-    """None where the bounds say too little, or no row is alive."""
-    if matrix.head is None:
+def _best_rows_by(
+    query: QueryScores,
+    vectors: Sequence[Floats | None],
+    matrix: MatrixSnapshot,
+    k: int,
+    limits: Callable[[Floats], ScoreBounds],
+    find: _Find,
+) -> BestRows | None:
+    texts: list[_ReadText] = []
+    for vector in vectors:
+        text = _NO_MEANING if vector is None else _read(vector, matrix, query.seen, limits(vector), find)
+        if text is None:
+            return None
+        texts.append(text)
+    stretches = [text.stretch for text in texts]
+
+    def fused(places: Rows) -> Floats:
+        cosines = [None if text.scores is None else text.scores(places) for text in texts]
+        return query.fused(cosines, stretches, places)
+
+    found = find(query.fused([text.known for text in texts], stretches), fused, k, above=0.0)
+    if found is None:
         return None
-    bounds = score_bounds(matrix.vectors, matrix.head, vector)
-    upper, opposite = seen.of(bounds.upper), seen.of(bounds.opposite)
+    whole = texts[0].scores
+    if whole is None:
+        return BestRows(found.rows, found.scores, None)
+    cosines = np.empty(len(found.rows), dtype=np.float32)
+    ascending = np.argsort(found.rows)
+    cosines[ascending] = whole(found.rows[ascending])
+    return BestRows(found.rows, found.scores, cosines)
+
+
+def _read(vector: Floats, matrix: MatrixSnapshot, seen: SeenRows, limits: ScoreBounds, find: _Find) -> _ReadText | None:
+    """None where the bounds say too little, or no row is alive."""
+    upper, opposite = seen.of(limits.upper), seen.of(limits.opposite)
     if seen.dead is not None:
         np.copyto(upper, _UNSEEN, where=seen.dead)
         np.copyto(opposite, _UNSEEN, where=seen.dead)
@@ -169,15 +219,15 @@ def _bound(vector: Floats, matrix: MatrixSnapshot, seen: SeenRows) -> _BoundText
         signed = sign * scores(places)
         return signed if seen.dead is None else np.where(seen.dead[places], _UNSEEN, signed)
 
-    highest = bounded_top_k(upper, lambda places: live_scores(places, 1), 1, above=float(_UNSEEN))
-    lowest = bounded_top_k(opposite, lambda places: live_scores(places, -1), 1, above=float(_UNSEEN))
-    if highest is None or lowest is None or len(highest.scores) == 0:
+    highest = find(upper, lambda places: live_scores(places, 1), 1, above=float(_UNSEEN))
+    lowest = find(opposite, lambda places: live_scores(places, -1), 1, above=float(_UNSEEN))
+    if highest is None or lowest is None or min(len(highest.scores), len(lowest.scores)) == 0:
         return None
-    return _BoundText(upper, stretch_between(-lowest.scores[0], highest.scores[0], LEAST_SPREAD), scores)
+    return _ReadText(upper, stretch_between(-lowest.scores[0], highest.scores[0], LEAST_SPREAD), scores)
 
 
 _NO_STRETCH: Final = Stretch(np.float32(0), np.float32(0))
-_NO_MEANING: Final = _BoundText(None, _NO_STRETCH, None)
+_NO_MEANING: Final = _ReadText(None, _NO_STRETCH, None)
 
 
 def _stretch_over(cosines: Floats | None) -> Stretch:

@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch_search import batch_scores
-from indexer.combining import BestRows, QueryScores, SeenRows, TextScores, best_rows, best_rows_by_bounds
+from indexer.combining import (
+    BestRows,
+    QueryScores,
+    SeenRows,
+    TextScores,
+    best_rows,
+    best_rows_by_bits,
+    best_rows_by_bounds,
+)
 from indexer.confidence import (
     LEAD_OVER,
     UNCALIBRATED,
@@ -27,7 +35,7 @@ from indexer.embedders.base import Embedder, Vectors
 from indexer.lexical import LexicalMatches, LexicalSnapshot
 from indexer.matrix import Floats, MatrixSnapshot, Rows
 from indexer.ranking import DEED_WEIGHT, MAX_UNREAD_SHARE, USED_BONUS, split_needs, unread_share, words_share
-from indexer.search_plan import BATCH_BEATS_CERTIFIED, GATHER_SHARE
+from indexer.search_plan import GATHER_SHARE
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -221,8 +229,9 @@ def _best_rows(
         return best_rows(scored, [None] * (1 + len(scored.needs) + (scored.context is not None)), k)
     # The encoder knows nothing of a text whose vector is zero.
     known = [vector if vector.any() else None for vector in vectors]
-    if cosines is None and len(known) < BATCH_BEATS_CERTIFIED and not _is_narrow(scored.seen, matrix):
-        found = best_rows_by_bounds(scored, known, matrix, k)
+    if cosines is None and len(known) < matrix.batch_from and not _is_narrow(scored.seen, matrix):
+        find = best_rows_by_bounds if matrix.bits is None else best_rows_by_bits
+        found = find(scored, known, matrix, k)
         if found is not None:
             return found
     return best_rows(scored, _dense(matrix, vectors, known, scored.seen, cosines), k)

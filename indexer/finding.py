@@ -19,7 +19,6 @@ from indexer.matrix import Floats
 from indexer.ranking import name_candidates, parse_select, share_places, worth_showing
 from indexer.replica import ReplicaState, ScopeView
 from indexer.search import Degradation, EmptyReason, SearchScope, ToolReference, ToolSearchRequest, ToolSearchResponse
-from indexer.search_plan import BATCH_BEATS_CERTIFIED, BATCH_QUERIES
 
 _log = logging.getLogger(__name__)
 
@@ -148,7 +147,7 @@ def _embed(planned: Sequence[PlannedQuery], embedder: Embedder) -> tuple[list[_R
 def _with_cosines(state: ReplicaState, read: Sequence[_Read], whole: Sequence[bool]) -> list[_Read]:
     """The same, with the cosines of every row where all of the catalog is looked through; read in one pass."""
     vectors = [one.vectors for one, all_rows in zip(read, whole, strict=True) if all_rows and one.vectors is not None]
-    if sum(map(len, vectors)) < (BATCH_QUERIES if state.matrix.head is None else BATCH_BEATS_CERTIFIED):
+    if sum(map(len, vectors)) < state.matrix.batch_from:
         return list(read)
     cosines = iter(
         np.split(batch_scores(state.matrix.vectors, np.concatenate(vectors)), np.cumsum([*map(len, vectors)])[:-1])

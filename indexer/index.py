@@ -22,7 +22,9 @@ class IndexStats:
     store: str
     """'edge', 'qdrant' or 'memory'."""
     parts_bytes: dict[str, int] = field(default_factory=dict[str, int])
-    """Memory by part: vectors, lexical, definitions, columns."""
+    """Memory by part: vectors, lexical, definitions, columns; bounds or bits of a large catalog."""
+    search: str = ""
+    """How one search of the whole catalog reads the vectors, and why."""
     stale: bool = False
     """The store has not answered for a while, or the catalog is not this process's any more."""
     silence_seconds: float = 0.0

@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import CorruptSnapshotError, DimensionMismatchError
+from indexer.search_plan import BATCH_BEATS_BITS, BATCH_BEATS_CERTIFIED, BATCH_QUERIES
 
 if TYPE_CHECKING:
     from indexer.certified import CertifiedHead
+    from indexer.sign_bits import SignBits
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -132,6 +134,15 @@ class MatrixSnapshot:
     live: int
     head: "CertifiedHead | None" = None
     """Of the first of the rows, where there are enough of them to be worth it."""
+    bits: "SignBits | None" = None
+    """Likewise, where the operator allows what is only likely to be best."""
+
+    @property
+    def batch_from(self) -> int:
+        """Queries from which one pass over the whole rows is faster than what there is for each of them."""
+        if self.bits is not None:
+            return BATCH_BEATS_BITS
+        return BATCH_QUERIES if self.head is None else BATCH_BEATS_CERTIFIED
 
     @property
     def n_rows(self) -> int:
@@ -185,6 +196,7 @@ class VectorMatrix:
         self._rows = 0
         self._dead = 0
         self._head: CertifiedHead | None = None
+        self._bits: SignBits | None = None
         self._snapshot: MatrixSnapshot | None = None
 
     @property
@@ -198,16 +210,20 @@ class VectorMatrix:
 
     @property
     def nbytes(self) -> int:
-        """Of vectors and penalties; those of a head are its own."""
+        """Of vectors and penalties; what is attached counts its own."""
         return self._vectors.nbytes + self._penalty.nbytes
 
     @property
     def head(self) -> "CertifiedHead | None":
         return self._head
 
-    def attach(self, head: "CertifiedHead | None") -> None:
-        """Give later snapshots the head of the first of these rows, or none."""
-        self._head = head
+    @property
+    def bits(self) -> "SignBits | None":
+        return self._bits
+
+    def attach(self, *, head: "CertifiedHead | None" = None, bits: "SignBits | None" = None) -> None:
+        """Give later snapshots the head or the bits of the first of these rows, or neither."""
+        self._head, self._bits = head, bits
         self._snapshot = None
 
     def append(self, vectors: Floats) -> range:
@@ -241,7 +257,7 @@ class VectorMatrix:
         if self._snapshot is None:
             vectors, penalty = self._vectors[: self._rows], self._penalty[: self._rows]
             vectors.flags.writeable = penalty.flags.writeable = False
-            self._snapshot = MatrixSnapshot(vectors, penalty, self._rows - self._dead, self._head)
+            self._snapshot = MatrixSnapshot(vectors, penalty, self._rows - self._dead, self._head, self._bits)
         return self._snapshot
 
     def scores(self, query: Floats, rows: Rows | None = None) -> Floats:

@@ -100,6 +100,7 @@ def _on_server(settings: IndexerSettings, embedder: Embedder, monotonic: Callabl
             store_id=store_id,
             snapshot_path=settings.home / SNAPSHOT_DIRECTORY / name,
             log=shared_log(store, settings, embedder),
+            recall=settings.recall,
             monotonic=monotonic,
         )
 
@@ -160,6 +161,7 @@ def _embedded(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter":
             judge,
             store_id=store.store_id,
             snapshot_path=settings.home / SNAPSHOT_DIRECTORY / "embedded.replica",
+            recall=settings.recall,
         )
 
 

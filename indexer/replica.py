@@ -20,7 +20,8 @@ from indexer.lexical import LexicalIndex, LexicalSnapshot
 from indexer.matrix import MatrixSnapshot, VectorMatrix
 from indexer.rows import RowEntry, RowTable
 from indexer.search import SearchScope
-from indexer.search_plan import plan_search
+from indexer.search_plan import SearchPlan, plan_search
+from indexer.sign_bits import SignBits, build_sign_bits
 from indexer.stores.base import StoredTool
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -65,6 +66,12 @@ class ReplicaState:
     @property
     def live(self) -> int:
         return self.matrix.live
+
+    @property
+    def search_plan(self) -> SearchPlan:
+        """How one search of every row reads the vectors."""
+        recall = 1.0 if self.matrix.bits is None else self.matrix.bits.recall
+        return plan_search(rows=self.n_rows, dimensions=self.matrix.dimensions, recall=recall)
 
     def alive(self, row: int) -> bool:
         return bool(self.matrix.penalty[row] == 0)
@@ -134,7 +141,9 @@ class Replica:
     Rows are appended and tombstoned, never moved: a reader keeps the state it began with while the writer goes on.
     """
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, *, recall: float = 1.0) -> None:
+        """`recall`: what share of the best a search of a large catalog must find, 1 for all of them."""
+        self._recall = recall
         self._matrix = VectorMatrix(dimensions)
         self._lexical = LexicalIndex()
         self._table = RowTable()
@@ -215,7 +224,7 @@ class Replica:
     def calibrate(self, embedder: Embedder) -> None:
         """Measure what a weak match is in this catalog, which is large or small now: also build what large ones are
         searched by. Raises: EmbeddingError."""
-        self._build_head()
+        self._build_shortcuts()
         self.state = state = self._publish()
         self._calibration = calibrate(embedder, matrix=state.matrix, lexical=state.lexical)
         self._calibrated_live = state.live
@@ -232,18 +241,34 @@ class Replica:
         keep = self._table.grouped(np.flatnonzero(self.state.matrix.penalty == 0))
         matrix, lexical = self._matrix.compacted(keep), self._lexical.compacted(keep)
         table = RowTable.from_arrays(self._table.to_arrays(keep))
-        had_head = self._matrix.head is not None
+        had_shortcuts = self._matrix.head is not None or self._matrix.bits is not None
         self._matrix, self._lexical, self._table = matrix, lexical, table
-        if had_head:
-            self._build_head()
+        if had_shortcuts:
+            self._build_shortcuts()
         self.state = self._publish()
 
-    def _build_head(self) -> None:
-        """Bounds by which searches leave most of a large catalog unread: some five seconds for a million rows."""
-        rows, dimensions = self._matrix.n_rows, self._matrix.dimensions
-        worthwhile = plan_search(rows=rows, dimensions=dimensions).method == "certified"
+    def _build_shortcuts(self) -> None:
+        """Bounds or bits by which searches leave most of a large catalog unread: some five seconds for a million."""
+        plan = plan_search(rows=self._matrix.n_rows, dimensions=self._matrix.dimensions, recall=self._recall)
         vectors = self._matrix.snapshot().vectors
-        self._matrix.attach(build_certified_head(vectors, both_ends=True) if worthwhile else None)
+        self._matrix.attach(
+            head=build_certified_head(vectors, both_ends=True) if plan.method == "certified" else None,
+            bits=build_sign_bits(vectors, recall=self._recall) if plan.method == "bits" else None,
+        )
+
+    def _take_shortcuts(self, head: Arrays, bits: Arrays) -> None:
+        """Those of a snapshot file, unless they are for another recall. Raises: CorruptSnapshotError."""
+        if bits and (stored := SignBits.from_arrays(bits)).recall == self._recall:
+            self._matrix.attach(bits=stored)
+        elif head and self._recall == 1:
+            self._matrix.attach(head=CertifiedHead.from_arrays(head))
+        else:
+            self._build_shortcuts()
+        for shortcut in (self._matrix.head, self._matrix.bits):
+            if shortcut is not None and (
+                shortcut.n_rows > self._matrix.n_rows or shortcut.dimensions != self._matrix.dimensions
+            ):
+                raise CorruptSnapshotError("the snapshot's bounds or bits are of other vectors")
 
     @property
     def _scattered(self) -> bool:
@@ -265,11 +290,14 @@ class Replica:
                 "live": np.array([self._calibrated_live], dtype=np.int64),
             },
             "head": self._matrix.head.to_arrays() if self._matrix.head is not None else {},
+            "bits": self._matrix.bits.to_arrays() if self._matrix.bits is not None else {},
         }
         return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, revision: int, quarantined: Sequence[StoredTool]) -> "Replica":
+    def from_arrays(
+        cls, arrays: Arrays, revision: int, quarantined: Sequence[StoredTool], *, recall: float = 1.0
+    ) -> "Replica":
         """Take over what `to_arrays` gave. Raises: CorruptSnapshotError."""
 
         def part(name: str) -> dict[str, npt.NDArray[Any]]:
@@ -281,7 +309,7 @@ class Replica:
             # Every search reads all of it: large pages are read up to twice as fast as those of a mapped file.
             vectors["vectors"] = np.array(vectors["vectors"])
         matrix = VectorMatrix.from_arrays(vectors)
-        replica = cls(matrix.dimensions)
+        replica = cls(matrix.dimensions, recall=recall)
         replica._matrix = matrix
         replica._lexical = LexicalIndex.from_arrays(part("lexical"))
         replica._table = RowTable.from_arrays(part("table"))
@@ -292,17 +320,14 @@ class Replica:
         if calibration:  # a snapshot of a catalog that was never calibrated has none
             replica._calibration = Calibration.from_array(calibration["thresholds"])
             replica._calibrated_live = int(calibration["live"][0])
-        head = part("head")
-        if head:
-            matrix.attach(CertifiedHead.from_arrays(head))
-        else:
-            replica._build_head()
+        replica._take_shortcuts(part("head"), part("bits"))
         replica._revision = revision
         replica.state = replica._publish()
         return replica
 
     def parts_bytes(self) -> dict[str, int]:
         """Memory by part, in bytes."""
-        head = self._matrix.head
-        bounds = {} if head is None else {"bounds": head.nbytes}
-        return {"vectors": self._matrix.nbytes, **bounds, "lexical": self._lexical.nbytes, **self._table.parts_bytes()}
+        head, bits = self._matrix.head, self._matrix.bits
+        shortcuts = {"bounds": head.nbytes} if head is not None else {"bits": bits.nbytes} if bits is not None else {}
+        parts = {"vectors": self._matrix.nbytes, **shortcuts, "lexical": self._lexical.nbytes}
+        return parts | self._table.parts_bytes()

@@ -18,7 +18,7 @@ BATCH_QUERIES: Final = 2
 """Queries from which one pass for all beats a scan for each."""
 BATCH_BEATS_CERTIFIED: Final = 3
 """Queries from which one pass over whole rows beats a head for each."""
-BATCH_BEATS_BITS: Final = 32
+BATCH_BEATS_BITS: Final = 16
 """Queries from which it beats bits for each."""
 
 
@@ -29,6 +29,9 @@ class SearchPlan:
     method: Method
     why: str
     """For people: the sizes that decided."""
+
+    def __str__(self) -> str:
+        return f"{self.method}: {self.why}"
 
 
 def plan_search(

@@ -5,13 +5,15 @@ the angle between them (Charikar, Similarity estimation techniques from rounding
 a row of 1,024. How many candidates a recall takes is measured on the catalog itself. Figures: design/speed.md.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.batch_search import batch_top_k
+from indexer.errors import CorruptSnapshotError
 from indexer.matrix import DEAD_SCORE, Floats, Rows, TopK, block_top_k, dot_scores, gathered_scores
 
 _WORD: Final = 64
@@ -27,15 +29,22 @@ class SignBits:
     """The bits of the first `n_rows` rows of a matrix, good for as long as those rows do not change.
 
     `rotation`: (d, bits) float32. `words`: (bits / 64, n_rows) uint64, a column for each row, so that each pass reads
-    memory in order.
+    memory in order. `recall`: of the ten best, what `rescore` rows scored exactly are enough for; 0 where that was not
+    measured.
     """
 
     rotation: Floats
     words: npt.NDArray[np.uint64]
+    recall: float = 0.0
+    rescore: int = 0
 
     @property
     def n_rows(self) -> int:
         return self.words.shape[1]
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.rotation)
 
     @property
     def nbytes(self) -> int:
@@ -56,9 +65,33 @@ class SignBits:
                 np.add(total, counts[:size], out=total)
         return distances
 
+    def cosines(self, query: Floats) -> Floats:
+        """(n_rows,) what the bits say of each row's cosine with a (d,) query: cos(pi x share of bits that differ)."""
+        angles = np.linspace(0, np.pi, len(self.words) * _WORD + 1)
+        return np.take(np.cos(angles).astype(np.float32), self.distances(query), mode="clip")
 
-def build_sign_bits(vectors: Floats, *, seed: int = 0) -> SignBits:
-    """The bits of (n, d) rows as they are now: d of them, rounded up to a multiple of 64."""
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a snapshot file."""
+        return {"rotation": self.rotation, "words": self.words, "measured": np.array([self.recall, self.rescore])}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> "SignBits":
+        """Take over a copy of what `to_arrays` gave. Raises: CorruptSnapshotError."""
+        try:
+            rotation, words = np.array(arrays["rotation"]), np.array(arrays["words"])
+            recall, rescore = arrays["measured"].tolist()
+        except (KeyError, ValueError, TypeError) as error:
+            raise CorruptSnapshotError(f"the snapshot's sign bits cannot be read: {error!r}") from error
+        if words.ndim != 2 or rotation.shape[1:] != (len(words) * _WORD,):
+            raise CorruptSnapshotError(f"sign bits of shapes {rotation.shape} and {words.shape} do not fit")
+        return cls(rotation=rotation, words=words, recall=recall, rescore=int(rescore))
+
+
+def build_sign_bits(vectors: Floats, *, seed: int = 0, recall: float = 0.0) -> SignBits:
+    """The bits of (n, d) rows as they are now: d of them, rounded up to a multiple of 64.
+
+    `recall`: measure as well how many rows must be scored exactly for it.
+    """
     n_rows, dimensions = vectors.shape
     bits = -(-dimensions // _WORD) * _WORD
     # Orthonormal rows where there are as many bits as dimensions, a tight frame where there are more.
@@ -67,7 +100,10 @@ def build_sign_bits(vectors: Floats, *, seed: int = 0) -> SignBits:
     words = np.empty((bits // _WORD, n_rows), dtype=np.uint64)
     for start in range(0, n_rows, _BLOCK_ROWS):
         words[:, start : start + _BLOCK_ROWS] = _pack(vectors[start : start + _BLOCK_ROWS], rotation)
-    return SignBits(rotation=rotation, words=words)
+    bits_alone = SignBits(rotation=rotation, words=words)
+    if not recall:
+        return bits_alone
+    return replace(bits_alone, recall=recall, rescore=rescore_for(vectors, bits_alone, recall, seed=seed))
 
 
 def bits_top_k(
@@ -94,6 +130,25 @@ def bits_top_k(
         scores += penalty[rows]
     best = block_top_k(scores, k)
     best = best[scores[best] > DEAD_SCORE]
+    return TopK(rows[best], scores[best])
+
+
+def likely_top_k(
+    estimates: Floats, exact: Callable[[Rows], Floats], k: int, *, rescore: int, above: float = -np.inf
+) -> TopK:
+    """The k best, above a value, of the `rescore` rows or so that are best by (n,) estimates of their scores.
+
+    `exact`: the scores of ascending rows.
+    """
+    wanted = max(rescore, k)
+    rows = np.arange(len(estimates))
+    if wanted < len(estimates):
+        sample = estimates[:: max(1, len(estimates) // _THRESHOLD_SAMPLE)]
+        place = len(sample) - max(1, wanted * len(sample) // len(estimates))
+        rows = _no_more(np.flatnonzero(estimates >= np.partition(sample, place)[place]), -estimates, wanted)
+    scores = exact(rows)
+    best = block_top_k(scores, k)
+    best = best[scores[best] > above]
     return TopK(rows[best], scores[best])
 
 
@@ -127,11 +182,14 @@ def _nearest(distances: npt.NDArray[np.uint16], wanted: int) -> Rows:
     step = max(1, len(distances) // _THRESHOLD_SAMPLE)
     counts = np.bincount(distances[::step])
     threshold = int(np.searchsorted(np.cumsum(counts) * step, wanted))
-    rows = np.flatnonzero(distances <= threshold)
-    if len(rows) > 2 * wanted:  # many rows that look alike: the lowest first, as everywhere
-        order = np.argsort(distances[rows], kind="stable")[:wanted]
-        rows = np.sort(rows[order])
-    return rows
+    return _no_more(np.flatnonzero(distances <= threshold), distances, wanted)
+
+
+def _no_more(rows: Rows, distances: npt.NDArray[Any], wanted: int) -> Rows:
+    """The rows, or the nearest `wanted` where far more of them look alike; the lowest first, as everywhere."""
+    if len(rows) <= 2 * wanted:
+        return rows
+    return np.sort(rows[np.argsort(distances[rows], kind="stable")[:wanted]])
 
 
 def _pack(vectors: Floats, rotation: Floats) -> npt.NDArray[np.uint64]:

@@ -87,10 +87,10 @@ def _body_bytes(arrays: Mapping[str, npt.NDArray[Any]], described: Sequence[Mapp
     return max((entry["offset"] + arrays[entry["name"]].nbytes for entry in described), default=0)
 
 
-def load_snapshot(path: Path, origin: SnapshotOrigin) -> Replica | None:
+def load_snapshot(path: Path, origin: SnapshotOrigin, *, recall: float = 1.0) -> Replica | None:
     """The replica in the file; None where there is none, or where it is of another catalog or encoder.
 
-    Raises: CorruptSnapshotError.
+    `recall`: as `Replica` takes it. Raises: CorruptSnapshotError.
     """
     try:
         with path.open("rb") as file:
@@ -102,7 +102,7 @@ def load_snapshot(path: Path, origin: SnapshotOrigin) -> Replica | None:
             raise CorruptSnapshotError(f"{path} is {len(content):,} bytes long, not {body + header['body_bytes']:,}")
         arrays = {entry["name"]: _array(content, body, entry) for entry in header["arrays"]}
         quarantined = [_quarantined_tool(record) for record in header["quarantined"]]
-        replica = Replica.from_arrays(arrays, int(header["revision"]), quarantined)
+        replica = Replica.from_arrays(arrays, int(header["revision"]), quarantined, recall=recall)
         replica.followed = header.get("followed", {})  # older files have none
         return replica
     except FileNotFoundError:

@@ -171,6 +171,7 @@ class VectorToolIndex:
             dimensions=self._embedder.dimensions,
             store=self._store_kind,
             parts_bytes=self._writer.parts_bytes(),
+            search=str(state.search_plan),
             stale=self._stale_seconds() > 0,
             silence_seconds=round(self._writer.silence_seconds, 3),
             problem=self._poller.problem,

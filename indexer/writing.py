@@ -59,12 +59,14 @@ class CatalogWriter:
         store_id: str,
         snapshot_path: Path | None = None,
         log: ChangeLog | None = None,
+        recall: float = 1.0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Load the snapshot and catch up with the store.
 
         `log`: how the store is followed and written; by default as its only owner. One that is shared may be away at
-        the start if there is a snapshot: searches are then answered from it. Raises: StoreError, EmbeddingError.
+        the start if there is a snapshot: searches are then answered from it. `recall`: as `Replica` takes it.
+        Raises: StoreError, EmbeddingError.
         """
         self._store = store
         self._embedder = embedder
@@ -81,7 +83,8 @@ class CatalogWriter:
         self._settled = False
         self._closed = False
         self._heard_at = monotonic()
-        self._replica = Replica(embedder.dimensions)
+        self._recall = recall
+        self._replica = Replica(embedder.dimensions, recall=recall)
         self._start()
 
     @property
@@ -120,7 +123,7 @@ class CatalogWriter:
         if self._snapshot_path is None:
             return False
         try:
-            replica = load_snapshot(self._snapshot_path, self._origin)
+            replica = load_snapshot(self._snapshot_path, self._origin, recall=self._recall)
             if replica is None:
                 return False
             followed = replica.followed or Position(through=replica.revision).to_record()
@@ -171,7 +174,7 @@ class CatalogWriter:
     def _rebuild(self, *, patient: bool) -> None:
         """Read everything into a new replica; readers have the old one until it is whole."""
         for _ in range(_REBUILDS):
-            replica = Replica(self._embedder.dimensions)
+            replica = Replica(self._embedder.dimensions, recall=self._recall)
             try:
                 wrote = self._take_over(replica, self._log.everything(patient=patient))
                 while wrote:

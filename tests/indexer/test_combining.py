@@ -19,6 +19,7 @@ from indexer.errors import CorruptSnapshotError
 from indexer.lexical import LexicalIndex, LexicalSnapshot
 from indexer.matrix import Floats, MatrixSnapshot, Rows, VectorMatrix, dot_scores
 from indexer.replica import Replica
+from indexer.sign_bits import SignBits, build_sign_bits
 from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
 from tests.indexer.catalogs import tool
 from tests.indexer.dense_cases import kinds, rows_of_kind, seeds, unit
@@ -131,9 +132,9 @@ def test_bounds_are_used_for_a_large_view_and_not_for_a_narrow_one(monkeypatch: 
     assert used == [True, True]
 
 
-def _large() -> Replica:
-    """A replica just large enough to be searched by bounds."""
-    replica = Replica(8)
+def _large(recall: float = 1.0) -> Replica:
+    """A replica just large enough to be searched by bounds or bits."""
+    replica = Replica(8, recall=recall)
     vectors = rows_of_kind("spread", search_plan.CERTIFIED_ROWS, 8, 0)
     one = active(tool("tool"), 1)
     replica.apply(
@@ -177,6 +178,87 @@ def test_a_large_catalog_has_its_bounds_from_its_calibration_on_through_compacti
     assert kept is not None
     query = rows_of_kind("spread", 1, 8, 1)[0]
     assert kept.bounds(query).upper.tolist() == compacted.bounds(query).upper.tolist()
+
+
+@pytest.mark.parametrize("dead", [[], range(0, 6_000, 3)])
+@pytest.mark.parametrize("rows", [None, np.arange(500, 6_000)])
+def test_by_bits_nearly_the_same_rows_are_found_with_nearly_the_same_scores(
+    dead: Sequence[int], rows: Rows | None
+) -> None:
+    vectors = _falling(6_000, 5)
+    plain, _, lexical = _catalog(vectors, dead, 5_900, 6)
+    matrix = replace(plain, bits=build_sign_bits(vectors[:5_900], recall=0.98))
+    shares: list[float] = []
+    for vector in _falling(20, 7):
+        query = PlannedQuery("the zebra invoice", ("refund the order",))
+        asked = np.stack((vector, vectors[5_950]))
+        right = rank_rows(query, asked, matrix=plain, lexical=lexical, k=10, rows=rows)
+
+        found = rank_rows(query, asked, matrix=matrix, lexical=lexical, k=10, rows=rows)
+
+        shares.append(len(set(found.rows.tolist()) & set(right.rows.tolist())) / 10)
+        np.testing.assert_allclose(found.scores, right.scores, atol=0.02)
+        assert not set(found.rows.tolist()) & set(dead)
+    assert np.mean(shares) >= 0.98
+
+
+def test_with_everything_rescored_bits_rank_as_a_scan_does() -> None:
+    vectors = rows_of_kind("some zero", 700, 24, 8)
+    plain, _, lexical = _catalog(vectors, [3, 4, 5], 700, 9)
+    matrix = replace(plain, bits=replace(build_sign_bits(vectors), recall=0.9, rescore=700))
+
+    for vector in rows_of_kind("spread", 10, 24, 10):
+        query, asked = PlannedQuery("refund the order"), vector[None]
+        _same(
+            rank_rows(query, asked, matrix=matrix, lexical=lexical, k=10),
+            rank_rows(query, asked, matrix=plain, lexical=lexical, k=10),
+        )
+
+
+def test_a_stated_recall_gives_a_large_catalog_bits_and_a_snapshot_of_it_bounds_when_all_are_wanted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_plan, "CERTIFIED_ROWS", 500)
+    monkeypatch.setattr(search_plan, "BITS_ROWS", 500)
+    replica = _large(recall=0.95)
+    replica.calibrate(HashingEmbedder(8))
+    bits = replica.state.matrix.bits
+    assert bits is not None
+    assert (bits.recall, bits.n_rows) == (0.95, 500)
+    assert replica.state.matrix.head is None
+    assert replica.parts_bytes()["bits"] == bits.nbytes
+    assert str(replica.state.search_plan).startswith("bits: 500 rows of 8 dimensions")
+
+    origin = SnapshotOrigin(store_id="test", encoder_id="random", dimensions=8)
+    save_snapshot(tmp_path / "snapshot", replica, origin)
+    same, exact = (load_snapshot(tmp_path / "snapshot", origin, recall=recall) for recall in (0.95, 1.0))
+
+    assert same is not None
+    assert same.state.matrix.bits is not None
+    assert same.state.matrix.bits.rescore == bits.rescore
+    assert np.array_equal(same.state.matrix.bits.words, bits.words)
+    assert exact is not None
+    assert exact.state.matrix.bits is None
+    assert exact.state.matrix.head is not None
+    assert str(exact.state.search_plan).startswith("certified: 500 rows")
+
+
+def test_bounds_of_other_vectors_make_a_snapshot_corrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_plan, "CERTIFIED_ROWS", 500)
+    arrays = _large().to_arrays()
+
+    for vectors in (rows_of_kind("spread", 501, 8, 1), rows_of_kind("spread", 500, 9, 1)):
+        head = build_certified_head(vectors, 3).to_arrays()
+        with pytest.raises(CorruptSnapshotError, match="other vectors"):
+            Replica.from_arrays(arrays | {f"head.{name}": array for name, array in head.items()}, 1, [])
+
+
+def test_sign_bits_of_a_snapshot_that_do_not_fit_together_are_a_corrupt_snapshot() -> None:
+    arrays = build_sign_bits(rows_of_kind("spread", 50, 8, 1)).to_arrays()
+
+    for broken in ({}, arrays | {"words": arrays["words"][:0]}, arrays | {"measured": np.array([0.9])}):
+        with pytest.raises(CorruptSnapshotError, match="sign bits"):
+            SignBits.from_arrays(broken)
 
 
 def test_bounds_of_a_snapshot_that_do_not_fit_together_are_a_corrupt_snapshot() -> None:

@@ -19,6 +19,7 @@ def test_every_variable_is_read() -> None:
         {
             "TOOLSCOUT_HOME": "/data",
             "TOOLSCOUT_ENCODER": "hashing",
+            "TOOLSCOUT_RECALL": "0.99",
             "TOOLSCOUT_QDRANT_URL": "https://qdrant.example:6333/",
             "TOOLSCOUT_QDRANT_API_KEY": "secret",
             "TOOLSCOUT_COLLECTION": "team-a",
@@ -46,6 +47,7 @@ def test_every_variable_is_read() -> None:
         tombstone_hours=24,
         memory_budget_mb=2048,
     )
+    assert settings.recall == 0.99
     assert "secret" not in repr(settings)
 
 
@@ -63,6 +65,9 @@ def test_every_variable_is_read() -> None:
         ("TOOLSCOUT_POLL_INTERVAL", "nan", "is out of range"),
         ("TOOLSCOUT_TOMBSTONE_HOURS", "-1", "is out of range; set it to 1..8784"),
         ("TOOLSCOUT_MEMORY_BUDGET_MB", "x", "is no whole number"),
+        ("TOOLSCOUT_RECALL", "0.5", "is out of range; set it to 0.9..1"),
+        ("TOOLSCOUT_RECALL", "1.01", "is out of range"),
+        ("TOOLSCOUT_RECALL", "most", "is no number"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_with_what_to_set(name: str, value: str, told: str) -> None:
