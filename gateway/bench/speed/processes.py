@@ -57,7 +57,7 @@ class Worker:
             line = self._line(process, seconds)
         except BrokenPipeError:
             line = b""
-        except BaseException:
+        except BaseException:  # an interrupt too: the process would answer the next question with this one's answer
             self.stop()
             raise
         if not line:
