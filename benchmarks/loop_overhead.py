@@ -109,7 +109,7 @@ def _write(asked: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> None:
         "rounds_a_run": ROUNDS,
         "budget_microseconds_a_round": BUDGET_MICROSECONDS,
         "machine": {
-            "processor": _processor(),
+            "processor": processor_name(),
             "cores": os.cpu_count(),
             "load": round(os.getloadavg()[0], 1),
             "system": f"{platform.system()} {platform.machine()}",
@@ -121,7 +121,7 @@ def _write(asked: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> None:
     path.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _processor() -> str:
+def processor_name() -> str:
     """The processor's name, where the system tells it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

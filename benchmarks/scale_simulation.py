@@ -24,7 +24,15 @@ _Event = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """What stops a worker again and again: changes that are applied, a snapshot, the garbage collector."""
+    """What stops a worker again and again: changes that are applied, the garbage collector."""
+
+    every_seconds: float
+    lasts_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Background:
+    """Work in a thread beside, again and again: meanwhile everything takes twice as long."""
 
     every_seconds: float
     lasts_seconds: float
@@ -52,6 +60,7 @@ class Setup:
     routing: Routing = "random"
     """`random`: a queue a worker, as with connections spread over processes; `shared`: one queue for all."""
     pauses: Sequence[Pause] = ()
+    background: Sequence[Background] = ()
     failure: Failure | None = None
     retry_seconds: float = 0.05
     """Between a search that was lost and its next try."""
@@ -114,7 +123,7 @@ class _Search:
 
 
 class _Worker:
-    __slots__ = ("alive", "began", "generation", "gateway", "paused", "queue", "serving")
+    __slots__ = ("alive", "began", "generation", "gateway", "paused", "queue", "serving", "shared_until")
 
     def __init__(self, gateway: int, queue: "deque[_Search]") -> None:
         self.gateway = gateway
@@ -124,6 +133,8 @@ class _Worker:
         self.alive = True
         self.paused = 0.0
         """Until when it does not begin anything."""
+        self.shared_until = 0.0
+        """Until when it shares its core with work in the background."""
         self.generation = 0
         """Raised by a failure: what it was doing then never ends."""
 
@@ -154,6 +165,9 @@ class _Simulation:
         for pause in setup.pauses:
             for worker in self._workers:
                 self._at(self._random.random() * pause.every_seconds, partial(self._pause, worker, pause))
+        for work in setup.background:
+            for worker in self._workers:
+                self._at(self._random.random() * work.every_seconds, partial(self._share, worker, work))
         if (failure := setup.failure) is not None:
             self._at(failure.at_seconds, self._fail)
             self._at(failure.at_seconds + failure.noticed_after_seconds, self._notice)
@@ -197,7 +211,7 @@ class _Simulation:
         count = min(len(worker.queue), self._setup.max_batch)
         worker.serving = [worker.queue.popleft() for _ in range(count)]
         worker.began = now
-        seconds = self._setup.draw(self._random, count)
+        seconds = self._setup.draw(self._random, count) * (2 if now < worker.shared_until else 1)
         if now >= self._setup.warm_up_seconds:
             self._outcome.busy_seconds += seconds
             self._outcome.batches += 1
@@ -221,6 +235,10 @@ class _Simulation:
         worker.paused = max(worker.paused, now) + pause.lasts_seconds
         self._at(worker.paused, partial(self._begin, worker))
         self._at(now + pause.every_seconds, partial(self._pause, worker, pause))
+
+    def _share(self, worker: _Worker, work: Background, now: float) -> None:
+        worker.shared_until = max(worker.shared_until, now + work.lasts_seconds)
+        self._at(now + work.every_seconds, partial(self._share, worker, work))
 
     def _retry(self, search: _Search, now: float) -> None:
         self._outcome.retries += search.arrived >= self._setup.warm_up_seconds

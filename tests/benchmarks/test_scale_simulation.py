@@ -8,6 +8,7 @@ from statistics import fmean
 import pytest
 
 from benchmarks.scale_simulation import (
+    Background,
     Failure,
     Pause,
     Setup,
@@ -107,6 +108,20 @@ def test_a_pause_holds_up_what_arrives_in_it_and_what_is_under_way() -> None:
     share = sum(took > 0.0021 for took in outcome.took) / len(outcome.took)
     assert share == pytest.approx(0.2, abs=0.03)
     assert 0.19 < outcome.percentile(1.0) < 0.21
+
+
+def test_work_in_the_background_doubles_what_is_begun_beside_it() -> None:
+    setup = Setup(
+        searches_per_second=5,
+        workers=1,
+        draw=constant(0.001),
+        background=[Background(every_seconds=1, lasts_seconds=0.25)],
+        seconds=1000,
+    )
+    outcome = simulate(setup)
+    slow = sum(took > 0.0019 for took in outcome.took) / len(outcome.took)
+    assert slow == pytest.approx(0.25, abs=0.03)
+    assert outcome.busy_seconds == pytest.approx(5 * 995 * 0.00125, rel=0.05)
 
 
 def test_times_are_drawn_from_the_measured_quantiles() -> None:
