@@ -137,15 +137,25 @@ class LexicalSnapshot:
         ]
 
     def _read(self, numbers: Numbers) -> _Read:
-        """The postings of some terms, term by term, rows ascending in each."""
-        found = [_segment_postings(segment, numbers) for segment in self._segments]
-        if len(found) == 1:
-            return found[0]
+        """The postings of some terms, term by term, rows ascending in each: later segments hold later rows."""
+        pieces: list[list[tuple[Segment, slice]]] = [[] for _ in numbers]
+        for segment in self._segments:
+            places = np.minimum(np.searchsorted(segment.terms, numbers), len(segment.terms) - 1)
+            known = np.flatnonzero(segment.terms[places] == numbers)
+            bounds = zip(
+                segment.starts[places[known]].tolist(), segment.starts[places[known] + 1].tolist(), strict=True
+            )
+            for term, (start, end) in zip(known.tolist(), bounds, strict=True):
+                pieces[term].append((segment, slice(start, end)))
+        found = [piece for term in pieces for piece in term]
         if not found:
             return _NO_POSTINGS
-        term, rows, frequencies = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        order = np.argsort(term, kind="stable")  # later segments hold later rows
-        return term[order], rows[order], frequencies[order]
+        counts = [sum(where.stop - where.start for _, where in term) for term in pieces]
+        return (
+            np.repeat(np.arange(len(numbers)), counts),
+            np.concatenate([segment.rows[where] for segment, where in found]),
+            np.concatenate([segment.frequencies[where] for segment, where in found]),
+        )
 
     def _factors_of(self, rows: npt.NDArray[np.int32]) -> Floats:
         """(p, fields) float32: weight over length normalisation.
@@ -169,22 +179,6 @@ class LexicalSnapshot:
         norms *= slope
         norms += 1.0 - b
         return np.divide(np.asarray(self._parameters.weights, dtype=np.float32), norms, out=norms)
-
-
-def _segment_postings(segment: Segment, numbers: Numbers) -> _Read:
-    places = np.minimum(np.searchsorted(segment.terms, numbers), len(segment.terms) - 1)
-    known = np.flatnonzero(segment.terms[places] == numbers)
-    starts = segment.starts[places[known]]
-    counts = segment.starts[places[known] + 1] - starts
-    pieces = [slice(start, start + count) for start, count in zip(starts.tolist(), counts.tolist(), strict=True)]
-    if len(pieces) == 1:
-        rows, frequencies = segment.rows[pieces[0]], segment.frequencies[pieces[0]]
-    elif pieces:
-        rows = np.concatenate([segment.rows[piece] for piece in pieces])
-        frequencies = np.concatenate([segment.frequencies[piece] for piece in pieces])
-    else:
-        return _NO_POSTINGS
-    return np.repeat(known, counts), rows, frequencies
 
 
 _NO_ROWS: Final = np.empty(0, dtype=np.int32)
