@@ -61,6 +61,11 @@ def measure_speed(options: SpeedOptions) -> Exit:
         conversations = _CONVERSATIONS if any(_CONVERSATIONS.glob("*.jsonl")) else None
         data = open_data(settings.home / _BENCH, make_embedder(settings.encoder), conversations, heard)
         record = run_speed(Bench(data=data, encoder=settings.encoder, options=asked, heard=heard))
+    return hand_over(record, baseline, options)
+
+
+def hand_over(record: Mapping[str, Any], baseline: Mapping[str, Any] | None, options: SpeedOptions) -> Exit:
+    """Write a run's outputs; 1 where nothing was measured, or where a regression must not pass."""
     changes = compare(record, baseline, options.tolerance) if baseline is not None else []
     if options.json_file not in (None, "-"):
         text = json.dumps(record, ensure_ascii=False, indent=1) + "\n"

@@ -68,26 +68,31 @@ def load_lexical(file: str) -> LexicalIndex:
         return LexicalIndex.from_arrays(dict(arrays.items()))
 
 
-def token_file(data: BenchData, rows: int, heard: Progress) -> Path:
-    """The same words for the indexes of others: a tool's terms as our analyser makes them, all fields together."""
-    file = data.folder / f"tokens-{rows}.npz"
-    if not file.exists():
-        numbers: dict[str, int] = {}
-        flat: list[npt.NDArray[np.int32]] = []
-        for document in documents(data, rows, heard, f"words of {rows:,} tools for others"):
-            terms = [term for field in FIELDS for term in tokenize(cast(str, getattr(document, field)))]
-            flat.append(np.array([numbers.setdefault(term, len(numbers)) for term in terms], dtype=np.int32))
-        arrays = {
-            "terms": np.concatenate(flat),
-            "ends": np.cumsum([len(one) for one in flat]),
-            "words": np.frombuffer("\n".join(numbers).encode(), dtype=np.uint8),
-        }
-        _save(file, arrays)
-    return file
+def word_files(data: BenchData, rows: int, heard: Progress) -> tuple[Path, Path]:
+    """Our lexical index over so many tools, and the same words for the indexes of others.
+
+    The latter are a tool's terms as our analyser makes them, all fields together.
+    """
+    index_file, token_file = kept(data.folder, f"lexical-{rows}", ".npz"), data.folder / f"tokens-{rows}.npz"
+    if token_file.exists():
+        return lexical_file(data, rows, heard), token_file
+    index, numbers, flat = LexicalIndex(), dict[str, int](), list[npt.NDArray[np.int32]]()
+    for document in documents(data, rows, heard, f"indexing the words of {rows:,} tools"):
+        index.add([document])
+        terms = [term for field in FIELDS for term in tokenize(cast(str, getattr(document, field)))]
+        flat.append(np.array([numbers.setdefault(term, len(numbers)) for term in terms], dtype=np.int32))
+    _save(index_file, index.to_arrays())
+    arrays = {
+        "terms": np.concatenate(flat),
+        "ends": np.cumsum([len(one) for one in flat]),
+        "words": np.frombuffer("\n".join(numbers).encode(), dtype=np.uint8),
+    }
+    _save(token_file, arrays)
+    return index_file, token_file
 
 
 def load_tokens(file: str) -> list[list[str]]:
-    """Read back what `token_file` wrote: a list of terms for each tool."""
+    """Read back the words that `word_files` wrote: a list of terms for each tool."""
     with np.load(file) as arrays:
         words = arrays["words"].tobytes().decode().split("\n")
         parts = np.split(arrays["terms"], arrays["ends"][:-1])

@@ -1,6 +1,6 @@
 """Contenders for the best tools by words. All read the query's text through our analyser, inside the time.
 
-Settings: `index` (of `artefacts.lexical_file`) or `tokens` (of `artefacts.token_file`), and `requests`: [text, ...].
+Settings: `index` or `tokens` (both of `artefacts.word_files`), and `requests`: [text, ...].
 The formulas differ (ours weighs eight fields, the others know one), so what is compared is how often the tool that a
 request needs is among the first ten.
 """

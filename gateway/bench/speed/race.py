@@ -65,6 +65,8 @@ class Result:
     ratio: Spread
     """Times the first contender's, by round; 1 for the first itself."""
     check: tuple[str, float] | None
+    checked: int
+    """Queries whose answers were checked."""
     calls: int
     notes: Mapping[str, Any]
 
@@ -177,6 +179,7 @@ def _result(run: _Run, first: _Run) -> Result:
         p99_milliseconds=percentile(run.seconds, 99) * in_milliseconds if len(run.seconds) >= _WORTH_A_P99 else None,
         ratio=relative if run is not first else Spread(1.0, 1.0, 1.0),
         check=entry.check(run.answers) if entry.check is not None else None,
+        checked=len(run.answers),
         calls=len(run.seconds),
         notes=run.notes,
     )

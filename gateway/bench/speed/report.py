@@ -107,7 +107,7 @@ def _contender(result: Record, *, first: bool) -> tuple[str, ...]:
     ratio, ratio_low, ratio_high = result["ratio"]
     version = result["notes"].get("version", "")
     name = f"{result['name']} ({version})" if version else str(result["name"])
-    check = f"{result['check'][0]} {result['check'][1]:.3f}" if result["check"] else ""
+    check = f"{result['check'][0]}: {result['check'][1]:.3f} of {result['checked']}" if result["check"] else ""
     return (
         name,
         f"{_number(median)} ms [{_number(low)}, {_number(high)}]",

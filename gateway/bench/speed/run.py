@@ -98,6 +98,7 @@ def _result(result: Result) -> Record:
         "p99_ms": None if result.p99_milliseconds is None else _numbers(result.p99_milliseconds)[0],
         "ratio": _numbers(result.ratio.median, result.ratio.low, result.ratio.high),
         "check": None if result.check is None else [result.check[0], round(result.check[1], 4)],
+        "checked": result.checked,
         "calls": result.calls,
         "notes": dict(result.notes),
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.bench.peers import ALL_PEERS
-from gateway.bench.speed.artefacts import lexical_file, token_file
+from gateway.bench.speed.artefacts import word_files
 from gateway.bench.speed.bench import Bench, Contestant, RaceRow
 from gateway.bench.speed.catalogs import home_of
 from gateway.bench.speed.dense_rows import OWN, RowMaker, short
@@ -67,15 +67,16 @@ def filled(given: Settings) -> dict[str, Any]:
 def _lexical(bench: Bench, rows: int) -> RaceRow:
     given = bench.text_settings()
     check = needed_check(given["needed"])
+    index, tokens = word_files(bench.data, rows, bench.heard)
     contestants = [
         Contestant(
             name=OWN,
             maker="lexical:own",
-            settings={**given, "index": str(lexical_file(bench.data, rows, bench.heard))},
+            settings={**given, "index": str(index)},
             check=check,
         )
     ]
-    others = {**given, "tokens": str(token_file(bench.data, rows, bench.heard))}
+    others = {**given, "tokens": str(tokens)}
     for name, maker, package in (
         ("numpy, one array a word", "lexical:plain", ""),
         (BM25S, "lexical:bm25s", "bm25s"),
@@ -92,7 +93,7 @@ def _search(bench: Bench, rows: int) -> RaceRow:
     given = search_settings(bench, rows)
     check = needed_check(given["needed"])
     own = Contestant(name=OWN, maker="search:own", settings=given, check=check)
-    others = {**given, "tokens": str(token_file(bench.data, rows, bench.heard))}
+    others = {**given, "tokens": str(word_files(bench.data, rows, bench.heard)[1])}
     shard = str(bench.data.folder / f"edge-{rows}")
     databases = [
         Contestant(

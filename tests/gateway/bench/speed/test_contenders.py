@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gateway.bench.speed import dense, lexical, own_passes
-from gateway.bench.speed.artefacts import lexical_file, load_tokens, token_file
+from gateway.bench.speed.artefacts import lexical_file, load_lexical, load_tokens, word_files
 from gateway.bench.speed.catalogs import KnownVectors, fill, start, writes
 from gateway.bench.speed.data import BenchData
 from gateway.bench.speed.dense import batch_recall_check, recall_check
@@ -86,10 +86,11 @@ def test_a_wrong_answer_lowers_the_recall() -> None:
 
 
 def test_words_find_the_needed_tool_in_our_index_and_in_plain_numpy(data: BenchData) -> None:
+    index, tokens = word_files(data, 200, silent)
     given = {
         "requests": [request.text for request in data.requests],
-        "index": str(lexical_file(data, 200, silent)),
-        "tokens": str(token_file(data, 200, silent)),
+        "index": str(index),
+        "tokens": str(tokens),
     }
     check = needed_check([request.row for request in data.requests])
 
@@ -98,11 +99,22 @@ def test_words_find_the_needed_tool_in_our_index_and_in_plain_numpy(data: BenchD
 
 
 def test_others_are_given_all_the_terms_of_each_tool(data: BenchData) -> None:
-    tokens = load_tokens(str(token_file(data, 90, silent)))
+    tokens = load_tokens(str(word_files(data, 90, silent)[1]))
 
     assert len(tokens) == 90
     document = document_of(Grower(data).tool(77))
     assert tokens[77] == [term for field in FIELDS for term in tokenize(getattr(document, field))]
+
+
+def test_an_index_made_alone_is_the_one_made_beside_the_words_for_others(data: BenchData) -> None:
+    beside, _ = word_files(data, 60, silent)
+    scores = load_lexical(str(beside)).scores("refund an order")
+    beside.unlink()
+
+    alone = lexical_file(data, 60, silent)
+
+    assert alone == beside
+    assert np.array_equal(load_lexical(str(alone)).scores("refund an order"), scores)
 
 
 def test_the_lexical_index_after_changes_equals_a_fresh_one(data: BenchData) -> None:

@@ -1,77 +1,17 @@
 """A record as tables, plots, and beside an earlier one."""
 
-from typing import Any
-
 import pytest
 
 from gateway.bench.speed.comparison import compare, comparison_section
 from gateway.bench.speed.dense_rows import CERTIFIED
-from gateway.bench.speed.growth import grown
 from gateway.bench.speed.report import render_markdown
-from gateway.bench.speed.targets import verdicts
-
-
-def _result(name: str, ms: float, ratio: float) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ms": [ms, 0.9 * ms, 1.1 * ms],
-        "p99_ms": 2 * ms,
-        "ratio": [ratio, ratio, ratio],
-        "check": ["recall@10", 1.0],
-        "calls": 70,
-        "notes": {"version": "lib 1.0"} if name == "faiss flat" else {},
-    }
-
-
-def _record(faiss: float = 1.5, certified: float = 0.4) -> dict[str, Any]:
-    race = {
-        "key": "dense-100k-384",
-        "title": "10 nearest of 100,000 x 384",
-        "results": [
-            _result("toolscout", 4.0, 1.0),
-            _result("faiss flat", 6.0, faiss),
-            _result(CERTIFIED, 1.6, certified),
-        ],
-        "skipped": {"usearch exact": "not installed: pip install usearch"},
-    }
-    figure = {
-        "key": "load-100k",
-        "title": "bulk registration",
-        "value": 5200.0,
-        "unit": "tools/s",
-        "low": None,
-        "high": None,
-        "check": "100,000 of 100,000 tools taken",
-    }
-    growth = [grown("whole search", "ms", {1000: 1.0, 10_000: 20.0}, "it reads memory").record()]
-    return {
-        "started": "2026-11-30T10:00:00+00:00",
-        "seconds": 50.0,
-        "machine": {"cpu": "A CPU", "cores": 2, "governor": "performance", "memory_gib": 24.0, "python": "3.11.7"},
-        "versions": {"toolscout": "0.1.0"},
-        "load": {"start": 0.1, "end": 1.0},
-        "warnings": ["The machine was busy."],
-        "seed": 1,
-        "pace": {"rounds": 9, "turn_seconds": 0.2, "lane_seconds": 20.0},
-        "data": {
-            "tools": 40,
-            "encoder": "hashing",
-            "requests": 1,
-            "requests_drawn": False,
-            "packages": {"botocore": "1"},
-        },
-        "races": [race],
-        "figures": [figure],
-        "growth": growth,
-        "failed": {"http-10k": "`toolscout serve` ended with code 1"},
-        "targets": [verdict.record() for verdict in verdicts([race], [figure], growth)],
-    }
+from tests.gateway.bench.speed.small_record import small_record
 
 
 def test_the_report_says_what_was_measured_skipped_missed_and_warned_of() -> None:
-    text = render_markdown(_record())
+    text = render_markdown(small_record())
 
-    assert "| faiss flat (lib 1.0) | 6 ms [5.4, 6.6] | 1.5 [1.5, 1.5] | recall@10 1.000 | 12 ms | 70 |" in text
+    assert "| faiss flat (lib 1.0) | 6 ms [5.4, 6.6] | 1.5 [1.5, 1.5] | recall@10: 1.000 of 64 | 12 ms | 70 |" in text
     assert "Skipped: usearch exact, not installed: pip install usearch." in text
     assert "| dense-100k-384: toolscout >= 1.40 x faiss flat, recall 1 | 1.5 | met |" in text
     assert "| load-100k >= 5,000 tools/s | 5,200 | met |" in text
@@ -80,14 +20,14 @@ def test_the_report_says_what_was_measured_skipped_missed_and_warned_of() -> Non
 
 
 def test_growth_above_linear_is_marked_and_explained() -> None:
-    text = render_markdown(_record())
+    text = render_markdown(small_record())
 
     assert "| whole search | 1 ms | 20 ms | 1.30 | 1.30 | ABOVE LINEAR: it reads memory |" in text
     assert "| growth of whole search: exponent <= 1.1 | 1.3 | MISSED |" in text
 
 
 def test_a_lead_that_shrank_beyond_the_tolerance_is_a_regression() -> None:
-    changes = {change.against: change for change in compare(_record(faiss=1.0), _record(faiss=1.5), 0.25)}
+    changes = {change.against: change for change in compare(small_record(faiss=1.0), small_record(faiss=1.5), 0.25)}
 
     assert changes["faiss flat"].is_regression
     assert changes["faiss flat"].relative == pytest.approx(2 / 3)
@@ -95,17 +35,19 @@ def test_a_lead_that_shrank_beyond_the_tolerance_is_a_regression() -> None:
 
 
 def test_a_shortcut_of_ours_that_takes_more_of_the_plain_scan_is_a_regression() -> None:
-    changes = {change.against: change for change in compare(_record(certified=0.8), _record(certified=0.4), 0.25)}
+    changes = {
+        change.against: change for change in compare(small_record(certified=0.8), small_record(certified=0.4), 0.25)
+    }
 
     assert changes[CERTIFIED].is_regression
     assert changes[CERTIFIED].relative == pytest.approx(0.5)
 
 
 def test_a_change_within_the_tolerance_is_none_and_rows_of_one_run_alone_are_left_out() -> None:
-    old = _record(faiss=1.6)
+    old = small_record(faiss=1.6)
     old["races"].append({**old["races"][0], "key": "dense-1m-384"})
 
-    changes = compare(_record(faiss=1.5), old, 0.25)
+    changes = compare(small_record(faiss=1.5), old, 0.25)
 
     assert [change.row for change in changes] == ["dense-100k-384"] * 2
     assert not any(change.is_regression for change in changes)
@@ -117,7 +59,7 @@ def test_plots_are_drawn_where_matplotlib_is_installed() -> None:
     pytest.importorskip("matplotlib")
     from gateway.bench.speed.plots import render_plots
 
-    plots = render_plots(_record())
+    plots = render_plots(small_record())
 
     assert set(plots) == {"dense-100k-384", "growth"}
     assert all(text.startswith("<svg") for text in plots.values())

@@ -1,0 +1,39 @@
+"""A whole run over small data: what it records, and what it says of rows and peers that it could not measure."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from gateway.bench.speed.bench import Bench, Options
+from gateway.bench.speed.data import BenchData
+from gateway.bench.speed.report import render_markdown
+from gateway.bench.speed.run import run_speed
+from tests.gateway.bench.speed.small_data import ENCODER, silent
+
+_STARTED = datetime(2026, 11, 30, tzinfo=UTC)
+
+
+def _run(data: BenchData, options: Options, encoder: str = ENCODER) -> dict[str, Any]:
+    bench = Bench(data=data, encoder=encoder, options=options, heard=silent)
+    return run_speed(bench, now=lambda: _STARTED)
+
+
+def test_a_run_records_its_rows_with_right_answers_and_names_the_peers_it_left_out(data: BenchData) -> None:
+    record = _run(data, Options(quick=False, only=("dense-1k-256",)))
+
+    (race,) = record["races"]
+    results = {result["name"]: result for result in race["results"]}
+    assert list(results) == ["toolscout", "numpy X.max(), the memory limit", "numpy X@q + argpartition"]
+    assert results["toolscout"]["check"] == ["recall@10", 1.0]
+    assert results["toolscout"]["ratio"] == [1.0, 1.0, 1.0]
+    assert results["numpy X@q + argpartition"]["ms"][0] > 0
+    assert race["skipped"]["faiss flat"] == "not asked for: --peers"
+    assert record["started"] == "2026-11-30T00:00:00+00:00"
+    assert record["failed"] == {}
+    assert "10 nearest of 1,000 x 256" in render_markdown(record)
+
+
+def test_a_row_that_fails_is_named_and_the_others_are_measured(data: BenchData) -> None:
+    record = _run(data, Options(only=("write-10k", "dense-1k-384")), encoder="nonesuch")
+
+    assert [race["key"] for race in record["races"]] == ["dense-1k-384"]
+    assert "UnknownEncoderError" in record["failed"]["write-10k"]
