@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test test-slow test-transformers check check-training bench format lock clean
+.PHONY: help install install-dev run test test-slow test-transformers check check-training bench bench-speed bench-quick format lock clean
 
 # Which Python makes the .venv: the newest of 3.13, 3.12 and 3.11 that starts here. `make PYTHON=python3.12 install` picks one.
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python; do \
@@ -64,6 +64,14 @@ check-training: $(DEV) ## Type-check the encoder training, where the extra `trai
 
 bench: $(BASE) ## Measure how well search finds tools, on the test sets in TOOLSCOUT_DATA
 	$(BIN)/toolscout bench quality
+
+bench-speed: $(BASE) ## Measure how fast search is, against the peers that are installed (half an hour; a quiet machine)
+	$(BIN)/toolscout bench speed --peers
+
+# Ratios within one run, so that another machine may compare: BASELINE= leaves the comparison out.
+BASELINE ?= $(wildcard benchmarks/results/speed-quick.json)
+bench-quick: $(BASE) ## The hot path in a minute, beside the committed ratios; BENCH=--fail-on-regression for CI
+	$(BIN)/toolscout bench speed --quick $(if $(BASELINE),--baseline $(BASELINE)) $(BENCH)
 
 format: $(DEV) ## Format the code and fix what lint can fix
 	$(BIN)/ruff format .
