@@ -154,7 +154,7 @@ class SharedLog:
         self.position = Position()
 
     def changes(self, *, patient: bool = True) -> Iterator[list[StoredTool]]:
-        ledger = self._look(patient)
+        ledger = self.look(patient=patient)
         before = self.position
         if ledger.catalog_id != before.catalog_id or ledger.allocated < before.through:
             raise MustRebuildError
@@ -168,7 +168,7 @@ class SharedLog:
         self._reached(ledger)
 
     def everything(self, *, patient: bool = True) -> Iterator[list[StoredTool]]:
-        ledger = self._look(patient)
+        ledger = self.look(patient=patient)
         yield from self._store.scan_all()
         now = self._store.ledger()
         if now.catalog_id != ledger.catalog_id:
@@ -187,8 +187,8 @@ class SharedLog:
         if ledger.purged_through > read.safe:
             raise MustRebuildError
 
-    def _look(self, patient: bool) -> Ledger:
-        """The ledger of the catalog where it lies now. Raises: EncoderMismatchError, CatalogMovedError."""
+    def look(self, *, patient: bool) -> Ledger:
+        """The ledger of the catalog where it lies now. Raises: EncoderMismatchError, CatalogMovedError, StoreError."""
         ledger = self._store.ledger(patient=patient)
         if ledger.sealed_for:
             self._store.refresh()

@@ -5,20 +5,22 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from functools import partial
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
 from indexer.embedders.base import Embedder
+from indexer.errors import StoreUnavailableError
 from indexer.settings import IndexerSettings, QdrantSettings
 
 if TYPE_CHECKING:
     from indexer.following import SharedLog
+    from indexer.index import ToolIndex
     from indexer.polling import Ticker
+    from indexer.server_index import ServerToolIndex
     from indexer.stores.base import ToolStore
     from indexer.stores.edge import EdgeToolStore
     from indexer.stores.qdrant import QdrantToolStore
@@ -30,24 +32,35 @@ _log = logging.getLogger(__name__)
 
 STORE_DIRECTORY: Final = "store"
 SNAPSHOT_DIRECTORY: Final = "snapshots"
+_TOOL_BYTES: Final = 6_000
+"""Of a tool in the replica beside its vector, about: 4 KB of words, columns and names, 2 KB of its definition."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timers:
+    """What tells the time and waits for it."""
+
+    tick: "Ticker | None" = None
+    """When to ask a server for news; None: as often as the settings say."""
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
 
 async def open_index(
     settings: IndexerSettings,
     *,
     embedder: Embedder | None = None,
-    tick: "Ticker | None" = None,
-    monotonic: Callable[[], float] = time.monotonic,
-) -> "VectorToolIndex":
+    timers: "Timers | None" = None,
+) -> "ToolIndex":
     """Open the catalog that the settings name, or make it; `aclose` it when done.
 
     An embedded catalog has one owner at a time; tools in it that another encoder has read are embedded again. One on
     a server is followed from here on; if the server is away and was known before, the index opens with what is known.
-    `tick`: when to ask the server for news, by default as the settings say. `monotonic`: tells how old that is.
+    `timers`: what tells the time and waits, for tests.
     Raises: StoreLockedError, StoreUnavailableError, EncoderMismatchError, StoreError, UnknownEncoderError,
     EmbeddingError.
     """
-    index = await anyio.to_thread.run_sync(partial(_open, settings, embedder, tick=tick, monotonic=monotonic))
+    index = await anyio.to_thread.run_sync(_open, settings, embedder, timers or Timers())
     index.start_following()
     return index
 
@@ -71,8 +84,8 @@ def _in_memory(embedder: Embedder, store: "ToolStore | None") -> "VectorToolInde
 
 
 def _open(
-    settings: IndexerSettings, embedder: Embedder | None, *, tick: "Ticker | None", monotonic: Callable[[], float]
-) -> "VectorToolIndex":
+    settings: IndexerSettings, embedder: Embedder | None, timers: "Timers"
+) -> "VectorToolIndex | ServerToolIndex":
     from indexer.embedders.factory import make_embedder
     from indexer.vector_index import VectorToolIndex
 
@@ -80,18 +93,50 @@ def _open(
         embedder = make_embedder(settings.encoder)
     if settings.qdrant.url is None:
         return VectorToolIndex(_embedded(settings, embedder), embedder, store_kind="edge")
-    writer = _on_server(settings, embedder, monotonic)
     poll_seconds = settings.qdrant.poll_seconds
-    return VectorToolIndex(writer, embedder, store_kind="qdrant", poll_seconds=poll_seconds, tick=tick)
+    if _is_past_budget(settings.qdrant, embedder.dimensions, timers):
+        return _searched_there(settings, embedder, timers)
+    writer = _on_server(settings, embedder, timers)
+    return VectorToolIndex(writer, embedder, store_kind="qdrant", poll_seconds=poll_seconds, tick=timers.tick)
 
 
-def _on_server(settings: IndexerSettings, embedder: Embedder, monotonic: Callable[[], float]) -> "CatalogWriter":
+def _is_past_budget(qdrant: QdrantSettings, dimensions: int, timers: "Timers") -> bool:
+    """Whether a replica of the catalog would take more memory than it may. A server that is away cannot tell."""
+    if qdrant.memory_budget_mb is None:
+        return False
+    try:
+        with closing(server_store(qdrant, dimensions, timers=timers)) as store:
+            tools = store.count()
+    except StoreUnavailableError:
+        return False
+    needed_mb = tools * (4 * dimensions + _TOOL_BYTES) / 1e6
+    if needed_mb > qdrant.memory_budget_mb:
+        _log.info("%d tools would take about %.0f MB; they are searched on the server", tools, needed_mb)
+    return needed_mb > qdrant.memory_budget_mb
+
+
+def _searched_there(settings: IndexerSettings, embedder: Embedder, timers: "Timers") -> "ServerToolIndex":
+    from indexer.server_index import ServerToolIndex
+    from indexer.server_writing import ServerCatalogWriter
+    from indexer.stores.qdrant_calls import connect_async
+    from indexer.validation import judge
+
+    qdrant = settings.qdrant
+    store = server_store(qdrant, embedder.dimensions, timers=timers)
+    with _closed_on_error(store):
+        log = shared_log(store, settings, embedder, timers)
+        writer = ServerCatalogWriter(store, log, embedder, judge, monotonic=timers.monotonic)
+        client = connect_async(str(qdrant.url), api_key=qdrant.api_key, timeout_seconds=qdrant.timeout_seconds)
+        return ServerToolIndex(writer, client, embedder, poll_seconds=qdrant.poll_seconds, tick=timers.tick)
+
+
+def _on_server(settings: IndexerSettings, embedder: Embedder, timers: "Timers") -> "CatalogWriter":
     from indexer.validation import judge
     from indexer.writing import CatalogWriter
 
     store_id = f"{settings.qdrant.url}/{settings.qdrant.collection}"
     name = f"{uuid.uuid5(uuid.NAMESPACE_URL, store_id).hex}.replica"
-    store = server_store(settings.qdrant, embedder.dimensions)
+    store = server_store(settings.qdrant, embedder.dimensions, timers=timers)
     with _closed_on_error(store):
         return CatalogWriter(
             store,
@@ -99,18 +144,21 @@ def _on_server(settings: IndexerSettings, embedder: Embedder, monotonic: Callabl
             judge,
             store_id=store_id,
             snapshot_path=settings.home / SNAPSHOT_DIRECTORY / name,
-            log=shared_log(store, settings, embedder),
+            log=shared_log(store, settings, embedder, timers),
             recall=settings.recall,
-            monotonic=monotonic,
+            monotonic=timers.monotonic,
         )
 
 
-def server_store(qdrant: QdrantSettings, dimensions: int, *, collection: str | None = None) -> "QdrantToolStore":
+def server_store(
+    qdrant: QdrantSettings, dimensions: int, *, collection: str | None = None, timers: "Timers | None" = None
+) -> "QdrantToolStore":
     """The store on the server that the settings name; nothing is sent yet. `collection`: another one than theirs."""
     from indexer.stores.qdrant import QdrantToolStore
     from indexer.stores.qdrant_calls import Pauses, connect
     from indexer.stores.qdrant_collection import CollectionOptions
 
+    timers = timers or Timers()
     client = connect(str(qdrant.url), api_key=qdrant.api_key, timeout_seconds=qdrant.timeout_seconds)
     return QdrantToolStore(
         client,
@@ -119,11 +167,13 @@ def server_store(qdrant: QdrantSettings, dimensions: int, *, collection: str | N
         options=CollectionOptions(
             shards=qdrant.shards, replicas=qdrant.replicas, write_consistency=qdrant.write_consistency
         ),
-        pauses=Pauses(patience_seconds=qdrant.timeout_seconds),
+        pauses=Pauses(qdrant.timeout_seconds, sleep=timers.sleep, monotonic=timers.monotonic),
     )
 
 
-def shared_log(store: "QdrantToolStore", settings: IndexerSettings, embedder: Embedder) -> "SharedLog":
+def shared_log(
+    store: "QdrantToolStore", settings: IndexerSettings, embedder: Embedder, timers: "Timers"
+) -> "SharedLog":
     """How that store is followed and written by this process."""
     from indexer.following import SharedLog
     from indexer.registering import encoder_id_of
@@ -132,17 +182,20 @@ def shared_log(store: "QdrantToolStore", settings: IndexerSettings, embedder: Em
         store,
         encoder_id=encoder_id_of(embedder),
         encoder=settings.encoder,
-        timing=shared_timing(settings.qdrant),
+        timing=shared_timing(settings.qdrant, timers),
         tombstone_seconds=settings.qdrant.tombstone_hours * 3600.0,
     )
 
 
-def shared_timing(qdrant: QdrantSettings) -> "Timing":
+def shared_timing(qdrant: QdrantSettings, timers: "Timers | None" = None) -> "Timing":
     """A lease outlasts a write with its repetitions, and late writes are looked for much longer than one may take."""
     from indexer.stores.revisions import GRACE_SECONDS, LEASE_SECONDS, Timing
 
     timeout = float(qdrant.timeout_seconds)
+    timers = timers or Timers()
     return Timing(
+        monotonic=timers.monotonic,
+        sleep=timers.sleep,
         patience_seconds=timeout,
         lease_seconds=max(LEASE_SECONDS, 3 * timeout),
         grace_seconds=max(GRACE_SECONDS, 20 * timeout),

@@ -1,8 +1,10 @@
 """What becomes of the entries of a registration: judged, counted, embedded; the same for every kind of index."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from itertools import islice
+from time import perf_counter
+from typing import Final
 
 import numpy as np
 
@@ -11,19 +13,71 @@ from indexer.document import ToolDocument, document_of
 from indexer.embedders.base import Embedder
 from indexer.engine import TEXT_RECIPE, embed_tools
 from indexer.errors import DimensionMismatchError, InvalidToolError
-from indexer.search import RegistrationReport, RejectedTool
+from indexer.search import RegistrationReport, RejectedTool, merge_reports
 from indexer.sparse import document_terms
 from indexer.stores.base import StoredTool, ToolStatus
+
+BATCH_TOOLS: Final = 128
+"""Entries of one write. The embedded engine holds the interpreter lock for about 40 microseconds a tool, so that a
+batch of 512 would stop every request for 20 ms; smaller batches cost nothing in all. The next batch is read only when
+this one is in the store: a source that is faster waits."""
+BATCH_BYTES: Final = 1024 * 1024
+"""Of the definitions of one write, about: tools may be a megabyte each."""
 
 Judge = Callable[[ToolDefinition], InvalidToolError | None]
 Known = tuple[str, ToolStatus]
 """Content hash and status of a tool that is in the catalog and not deleted."""
 
 
-class Lookup(Protocol):
-    """What the catalog knows of a tool."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How many entries of a source were taken, what became of them, and whether they were the last."""
 
-    def __call__(self, key: ToolKey) -> Known | None: ...
+    entries: int
+    report: RegistrationReport
+    is_last: bool
+
+
+def take_batch(
+    entries: Iterator[ToolDefinition | RejectedTool],
+    register: Callable[[Sequence[ToolDefinition | RejectedTool]], RegistrationReport],
+) -> Taken:
+    """Register the next batch of entries.
+
+    What came before an entry that cannot be read is registered before its error passes on.
+    """
+    batch: list[ToolDefinition | RejectedTool] = []
+    size = 0
+    try:
+        for entry in islice(entries, BATCH_TOOLS):
+            size += len(entry.encoded) if isinstance(entry, ToolDefinition) else 0
+            batch.append(entry)
+            if size >= BATCH_BYTES:
+                break
+    finally:
+        report = register(batch)
+    return Taken(len(batch), report, is_last=len(batch) < BATCH_TOOLS and size < BATCH_BYTES)
+
+
+async def take_all(
+    take: Callable[[], Awaitable[Taken]], progress: Callable[[int], None] | None, revision: int
+) -> RegistrationReport:
+    """Take batch after batch; the sum of their reports. `revision`: of the catalog, should there be nothing to take."""
+    started = perf_counter()
+    whole = RegistrationReport(catalog_revision=revision)
+    done = 0
+    while True:
+        taken = await take()
+        done += taken.entries
+        whole = merge_reports([whole, taken.report])
+        if progress is not None and taken.entries:
+            progress(done)
+        if taken.is_last:
+            return replace(whole, seconds=perf_counter() - started)
+
+
+Lookup = Callable[[ToolKey], Known | None]
+"""What the catalog knows of a tool."""
 
 
 def encoder_id_of(embedder: Embedder) -> str:

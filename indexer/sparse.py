@@ -5,7 +5,7 @@ and average lengths are constants, because a vector is written once and a catalo
 """
 
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Final
 
 import numpy as np
@@ -22,13 +22,13 @@ _MAX_TEXT: Final = 8_000
 
 def document_terms(document: ToolDocument) -> SparseTerms:
     """(t,) terms of a tool, each weighed by its frequency in the fields, saturated: between 0 and k1 + 1."""
-    frequencies: Counter[int] = Counter()
+    frequencies: defaultdict[int, float] = defaultdict(float)
     parameters = DEFAULT_BM25F
     for name, weight, b, average in zip(FIELDS, parameters.weights, parameters.b, _AVERAGE_TERMS, strict=True):
         terms = tokenize(getattr(document, name)[:_MAX_TEXT])
         share = weight / (1.0 - b + b * len(terms) / average) if terms else 0.0
         for term, count in Counter(map(_hashed, terms)).items():
-            frequencies[term] += share * count  # pyright: ignore[reportArgumentType]  a Counter of floats adds as well
+            frequencies[term] += share * count
     k1 = parameters.k1
     values = np.fromiter(frequencies.values(), dtype=np.float32, count=len(frequencies))
     indices = np.fromiter(frequencies.keys(), dtype=np.uint32, count=len(frequencies))

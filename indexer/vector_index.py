@@ -16,6 +16,7 @@ from indexer.embedders.remembering import RememberingEmbedder
 from indexer.finding import find_together
 from indexer.index import IndexStats
 from indexer.polling import Poller, Ticker, every
+from indexer.registering import take_all
 from indexer.replica import ReplicaState
 from indexer.search import (
     RegistrationReport,
@@ -23,7 +24,6 @@ from indexer.search import (
     SearchScope,
     ToolSearchRequest,
     ToolSearchResponse,
-    merge_reports,
 )
 from indexer.stores.base import StoredTool
 from indexer.writing import CatalogWriter
@@ -89,20 +89,10 @@ class VectorToolIndex:
         progress: Callable[[int], None] | None = None,
     ) -> RegistrationReport:
         """As `ToolIndex.register`. Raises: StoreError, EmbeddingError, and what `entries` raises."""
-        started = time.perf_counter()
-        iterator = iter(entries)
-        whole = RegistrationReport(catalog_revision=self._writer.state.revision)
-        done = 0
-        while True:
-            taken = await self._write(partial(self._writer.take, iterator))
-            done += taken.entries
-            whole = merge_reports([whole, taken.report])
-            if progress is not None and taken.entries:
-                progress(done)
-            if taken.is_last:
-                break
+        take = partial(self._writer.take, iter(entries))
+        report = await take_all(lambda: self._write(take), progress, self._writer.state.revision)
         await self._take_care()
-        return replace(whole, seconds=time.perf_counter() - started)
+        return report
 
     async def delete(self, keys: Iterable[ToolKey]) -> int:
         """As `ToolIndex.delete`. Raises: StoreError."""

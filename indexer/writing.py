@@ -1,11 +1,9 @@
 """The one writer of a catalog in this process: writes the store first and the replica after it, and follows others."""
 
-import itertools
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +12,19 @@ from indexer.document import ToolDocument
 from indexer.embedders.base import Embedder
 from indexer.errors import CorruptSnapshotError, EmbeddingError, StoreError, StoreUnavailableError
 from indexer.following import ChangeLog, MustRebuildError, OwnedLog, Position
-from indexer.registering import Change, Judge, Known, Registration, as_change, embedded, encoder_id_of, tombstone
+from indexer.registering import (
+    BATCH_TOOLS,
+    Change,
+    Judge,
+    Known,
+    Registration,
+    Taken,
+    as_change,
+    embedded,
+    encoder_id_of,
+    take_batch,
+    tombstone,
+)
 from indexer.replica import Replica, ReplicaState
 from indexer.search import RegistrationReport, RejectedTool
 from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
@@ -22,25 +32,10 @@ from indexer.stores.base import StoredTool, ToolStore
 
 _log = logging.getLogger(__name__)
 
-BATCH_TOOLS: Final = 128
-"""Entries of one write. The embedded engine holds the interpreter lock for about 40 microseconds a tool, so that a
-batch of 512 would stop every request for 20 ms; smaller batches cost nothing in all. The next batch is read only when
-this one is in the store: a source that is faster waits."""
-BATCH_BYTES: Final = 1024 * 1024
-"""Of the definitions of one write, about: tools may be a megabyte each."""
 SNAPSHOT_CHANGES: Final = 1024
 """A snapshot is written once a start would have to catch up with this many changes."""
 _REBUILDS: Final = 3
 """Times everything is read in vain, because tombstones went that were not read, before giving up for now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """How many entries of a source were taken, what became of them, and whether they were the last."""
-
-    entries: int
-    report: RegistrationReport
-    is_last: bool
 
 
 class CatalogWriter:
@@ -214,17 +209,7 @@ class CatalogWriter:
         What came before an entry that cannot be read is registered before its error passes on.
         Raises: StoreError, EmbeddingError, SourceError.
         """
-        batch: list[ToolDefinition | RejectedTool] = []
-        size = 0
-        try:
-            for entry in itertools.islice(entries, BATCH_TOOLS):
-                size += len(entry.encoded) if isinstance(entry, ToolDefinition) else 0
-                batch.append(entry)
-                if size >= BATCH_BYTES:
-                    break
-        finally:
-            report = self._register(batch)
-        return Taken(len(batch), report, is_last=len(batch) < BATCH_TOOLS and size < BATCH_BYTES)
+        return take_batch(entries, self._register)
 
     def _register(self, entries: Sequence[ToolDefinition | RejectedTool]) -> RegistrationReport:
         with self._lock:

@@ -1,6 +1,19 @@
-"""A ticker that goes when the test says so."""
+"""Time that goes when the test says so."""
 
 import asyncio
+
+
+class Clock:
+    """A monotonic clock that only the test, and waiting between two tries, moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
 
 
 class Ticks:

@@ -17,6 +17,8 @@ DENSE: Final = "dense"
 """The named vector that holds the embedding."""
 WORDS: Final = "words"
 """The named sparse vector that holds the words, where the engine searches by itself."""
+PINNED: Final = "pinned"
+"""Among the `flags` of a tool that every request shows."""
 STATUSES: Final = ("active", "quarantined", "deleted")
 KEYWORD_FIELDS: Final = ("namespace", "tags", "status", "trust")
 """Payload fields with a keyword index; `tenant` has its own kind and `revision` is an integer range."""
@@ -62,7 +64,7 @@ def search_fields(definition: ToolDefinition) -> dict[str, Any]:
     return {
         "alias": alias,
         "names": list(dict.fromkeys(name.casefold() for name in names)),
-        "pinned": definition.pinned,
+        "flags": [PINNED] if definition.pinned else [],
     }
 
 

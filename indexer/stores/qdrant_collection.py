@@ -165,8 +165,7 @@ def _create_indexes(client: "QdrantClient", calls: QdrantCalls, found: str) -> N
         # Of the ledger alone; servers in strict mode filter by indexed fields only.
         "version": models.IntegerIndexParams(type=integer, lookup=True, range=False),
         "tenant": models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
-        "pinned": models.PayloadSchemaType.BOOL,
-        **dict.fromkeys((*KEYWORD_FIELDS, "alias", "names"), models.PayloadSchemaType.KEYWORD),
+        **dict.fromkeys((*KEYWORD_FIELDS, "alias", "names", "flags"), models.PayloadSchemaType.KEYWORD),
     }
     there = calls(lambda: client.get_collection(found)).payload_schema or {}
     for field, schema in schemas.items():

@@ -6,29 +6,56 @@ from pathlib import Path
 import pytest
 
 from indexer.embedders.hashing import HashingEmbedder
+from indexer.following import SharedLog
 from indexer.index import ToolIndex
+from indexer.registering import encoder_id_of
 from indexer.search import SearchScope, ToolSearchRequest
+from indexer.server_index import ServerToolIndex
+from indexer.server_writing import ServerCatalogWriter
+from indexer.stores.qdrant import QdrantToolStore
+from indexer.stores.qdrant_calls import connect_async
 from indexer.validation import judge
 from indexer.vector_index import VectorToolIndex
 from indexer.writing import CatalogWriter
-from tests.contracts.stores import DIMENSIONS, HOUSES, StoreHouse
+from tests.contracts.stores import DIMENSIONS, HOUSES, StoreHouse, server_house, server_url, stub_house
 from tests.indexer.catalogs import BROKEN, SHOP
 
 
-@pytest.fixture(params=HOUSES, ids=lambda house: house.__name__)
-def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], ToolIndex]:
-    """Opens an index over the same data, again and again."""
-    make: Callable[[Path], StoreHouse] = request.param
-    house = make(tmp_path)
+def over_replica(make_house: Callable[[Path], StoreHouse], folder: Path) -> Callable[[], ToolIndex]:
+    house = make_house(folder)
 
     def open_again() -> ToolIndex:
         embedder = HashingEmbedder(DIMENSIONS)
         writer = CatalogWriter(
-            house.open(), embedder, judge, store_id=house.name, snapshot_path=tmp_path / "index.replica"
+            house.open(), embedder, judge, store_id=house.name, snapshot_path=folder / "index.replica"
         )
         return VectorToolIndex(writer, embedder, store_kind=house.name)
 
     return open_again
+
+
+def on_server(make_house: Callable[[Path], StoreHouse], folder: Path) -> Callable[[], ToolIndex]:
+    house = make_house(folder)
+
+    def open_again() -> ToolIndex:
+        embedder = HashingEmbedder(DIMENSIONS)
+        store = house.open()
+        assert isinstance(store, QdrantToolStore)
+        log = SharedLog(store, encoder_id=encoder_id_of(embedder))
+        writer = ServerCatalogWriter(store, log, embedder, judge)
+        return ServerToolIndex(writer, connect_async(server_url(house), timeout_seconds=10), embedder)
+
+    return open_again
+
+
+KINDS = (*((over_replica, house) for house in HOUSES), (on_server, stub_house), (on_server, server_house))
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: f"{kind[0].__name__}-{kind[1].__name__}")
+def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], ToolIndex]:
+    """Opens an index over the same data, again and again."""
+    kind, house = request.param
+    return kind(house, tmp_path)
 
 
 @pytest.fixture

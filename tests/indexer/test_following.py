@@ -9,21 +9,13 @@ from pathlib import Path
 import pytest
 
 from indexer.errors import EncoderMismatchError, StoreUnavailableError
-from indexer.opening import open_index
+from indexer.index import ToolIndex
+from indexer.opening import Timers, open_index
 from indexer.search import SearchScope, ToolSearchRequest, ToolSearchResponse
 from indexer.settings import IndexerSettings, QdrantSettings
-from indexer.vector_index import VectorToolIndex
 from tests.indexer.catalogs import SHOP, CountingEmbedder, tool
 from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
-from tests.ticking import Ticks
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.ticking import Clock, Ticks
 
 
 @pytest.fixture
@@ -34,29 +26,31 @@ def qdrant() -> Iterator[tuple[QdrantStub, StubServer]]:
 
 @pytest.fixture
 def settings(tmp_path: Path, qdrant: tuple[QdrantStub, StubServer]) -> IndexerSettings:
-    server = QdrantSettings(url=qdrant[1].url, timeout_seconds=1)
+    server = QdrantSettings(url=qdrant[1].url, timeout_seconds=20)
     return IndexerSettings(home=tmp_path / "home", encoder="counting", qdrant=server)
 
 
 @asynccontextmanager
 async def opened(
     settings: IndexerSettings, *, home: str = "", clock: Clock | None = None, encoder: str = "counting"
-) -> AsyncGenerator[tuple[VectorToolIndex, Ticks]]:
+) -> AsyncGenerator[tuple[ToolIndex, Ticks]]:
     """An index of one gateway; `home`: a home of its own."""
-    ticks = Ticks()
+    ticks, clock = Ticks(), clock or Clock()
     settings = replace(settings, home=settings.home / home, encoder=encoder)
-    index = await open_index(settings, embedder=CountingEmbedder(encoder), tick=ticks, monotonic=clock or Clock())
+    index = await open_index(
+        settings, embedder=CountingEmbedder(encoder), timers=Timers(tick=ticks, monotonic=clock, sleep=clock.sleep)
+    )
     try:
         yield index, ticks
     finally:
         await index.aclose()
 
 
-async def search(index: VectorToolIndex, query: str = "select:refund_order") -> ToolSearchResponse:
+async def search(index: ToolIndex, query: str = "select:refund_order") -> ToolSearchResponse:
     return await index.search(ToolSearchRequest(queries=(query,)))
 
 
-async def names(index: VectorToolIndex) -> list[str]:
+async def names(index: ToolIndex) -> list[str]:
     return sorted(stored.definition.name for stored in await index.list_tools(SearchScope()))
 
 
@@ -214,10 +208,10 @@ async def test_a_busy_server_is_asked_again_within_the_timeout(
         qdrant[0].faults += [(503, {}), (429, {"retry-after": "0"}), (500, {})]
         report = await index.register(SHOP)
         assert report.added == len(SHOP)
-        qdrant[0].faults += [(429, {"retry-after": "7"})]
+        qdrant[0].faults += [(429, {"retry-after": "70"})]
         with pytest.raises(StoreUnavailableError) as refused:
             await index.register([tool("new")])
-        assert refused.value.retry_after_seconds == 7
+        assert refused.value.retry_after_seconds == 70
         assert (await index.register([tool("new")])).added == 1
 
 

@@ -19,13 +19,13 @@ from indexer.errors import (
     StoreMissingError,
     StoreUnavailableError,
 )
+from indexer.index import ToolIndex
 from indexer.migration import MoveReport
 from indexer.moving import KEPT_DIRECTORY, move_back, move_catalog
-from indexer.opening import open_index
+from indexer.opening import Timers, open_index
 from indexer.search import SearchScope, ToolSearchRequest
 from indexer.settings import IndexerSettings, QdrantSettings
 from indexer.stores.edge import EdgeToolStore
-from indexer.vector_index import VectorToolIndex
 from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, tool
 from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
 from tests.ticking import Ticks
@@ -46,7 +46,7 @@ def qdrant() -> Iterator[tuple[QdrantStub, StubServer]]:
 
 @pytest.fixture
 def on_server(tmp_path: Path, qdrant: tuple[QdrantStub, StubServer]) -> IndexerSettings:
-    return IndexerSettings(home=tmp_path, encoder=OLD, qdrant=QdrantSettings(url=qdrant[1].url, timeout_seconds=2))
+    return IndexerSettings(home=tmp_path, encoder=OLD, qdrant=QdrantSettings(url=qdrant[1].url, timeout_seconds=20))
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def settings(request: pytest.FixtureRequest) -> IndexerSettings:
 
 
 @asynccontextmanager
-async def gateway(settings: IndexerSettings, encoder: str) -> AsyncGenerator[tuple[VectorToolIndex, Ticks]]:
+async def gateway(settings: IndexerSettings, encoder: str) -> AsyncGenerator[tuple[ToolIndex, Ticks]]:
     ticks = Ticks()
-    index = await open_index(replace(settings, encoder=encoder), embedder=embedder(encoder), tick=ticks)
+    index = await open_index(replace(settings, encoder=encoder), embedder=embedder(encoder), timers=Timers(tick=ticks))
     try:
         yield index, ticks
     finally:
@@ -89,14 +89,14 @@ async def back(settings: IndexerSettings, with_embedder: CountingEmbedder) -> Mo
     )
 
 
-async def contents(index: VectorToolIndex) -> dict[str, int]:
+async def contents(index: ToolIndex) -> dict[str, int]:
     """Every tool and its revision."""
     tools = await index.list_tools(SearchScope(), limit=1000)
     held = await index.list_tools(SearchScope(), limit=1000, quarantined=True)
     return {stored.definition.name: stored.revision for stored in (*tools, *held)}
 
 
-async def finds(index: VectorToolIndex, query: str) -> str:
+async def finds(index: ToolIndex, query: str) -> str:
     found = await index.search(ToolSearchRequest(queries=(query,)))
     return found.results[0].definition.name if found.results else ""
 

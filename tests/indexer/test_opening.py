@@ -8,11 +8,11 @@ import pytest
 
 from indexer.embedders.hashing import HashingEmbedder
 from indexer.errors import StoreLockedError, StoreUnavailableError, UnknownEncoderError
+from indexer.index import ToolIndex
 from indexer.opening import open_index
 from indexer.search import SearchScope, ToolSearchRequest
 from indexer.settings import IndexerSettings, QdrantSettings
 from indexer.stores.edge import EdgeToolStore
-from indexer.vector_index import VectorToolIndex
 from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, tool
 
 
@@ -21,7 +21,7 @@ def settings(tmp_path: Path) -> IndexerSettings:
     return IndexerSettings(home=tmp_path / "home", encoder="hashing")
 
 
-async def answers(index: VectorToolIndex) -> list[tuple[str, float]]:
+async def answers(index: ToolIndex) -> list[tuple[str, float]]:
     request = ToolSearchRequest(queries=("money back for an order", "weather"), max_results=10)
     return [(hit.alias, hit.score) for hit in (await index.search(request)).results]
 
@@ -71,7 +71,9 @@ async def test_an_unknown_encoder_is_refused_before_anything_is_written(tmp_path
 
 
 async def test_a_server_that_is_away_is_reported(tmp_path: Path) -> None:
-    away = IndexerSettings(home=tmp_path, encoder="hashing", qdrant=QdrantSettings(url="http://127.0.0.1:9", timeout_seconds=1))
+    away = IndexerSettings(
+        home=tmp_path, encoder="hashing", qdrant=QdrantSettings(url="http://127.0.0.1:9", timeout_seconds=1)
+    )
     with pytest.raises(StoreUnavailableError, match="TOOLSCOUT_QDRANT_URL"):
         await open_index(away)
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from indexer.definition import ToolDefinition
+from indexer.registering import BATCH_BYTES
 from indexer.search import SearchScope
 from indexer.stores.base import StoredTool, ToolStore
-from indexer.writing import BATCH_BYTES, SNAPSHOT_CHANGES, CatalogWriter
+from indexer.writing import SNAPSHOT_CHANGES, CatalogWriter
 from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, make_store, make_writer, tool
 
 

@@ -155,6 +155,9 @@ class QdrantStub:
     def query(self, name: str, body: bytes) -> Any:
         return self.collection(name).query(models.QueryRequest.model_validate_json(body))
 
+    def query_batch(self, name: str, body: bytes) -> Any:
+        return [self.collection(name).query(one) for one in models.QueryRequestBatch.model_validate_json(body).searches]
+
     def close(self) -> None:
         """Let go of the data. Raises: AssertionError if there were requests it did not understand."""
         for name in list(self.collections):
@@ -181,6 +184,7 @@ _ROUTES: Final[dict[tuple[str, str], Callable[..., Any]]] = {
     ("POST", f"{_COLLECTION}/points/scroll"): QdrantStub.scroll,
     ("POST", f"{_COLLECTION}/points/count"): QdrantStub.count,
     ("POST", f"{_COLLECTION}/points/query"): QdrantStub.query,
+    ("POST", f"{_COLLECTION}/points/query/batch"): QdrantStub.query_batch,
     ("POST", f"{_COLLECTION}/facet"): QdrantStub.facet,
 }
 

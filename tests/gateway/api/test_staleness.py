@@ -9,22 +9,15 @@ import pytest
 from gateway.app import make_services
 from gateway.settings import GatewaySettings
 from indexer.errors import CatalogMovedError
-from indexer.opening import open_index
+from indexer.opening import Timers, open_index
 from indexer.settings import IndexerSettings, QdrantSettings
 from tests.gateway.api.conftest import REFUND
 from tests.gateway.serving import http_client
 from tests.indexer.catalogs import CountingEmbedder
 from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
-from tests.ticking import Ticks
+from tests.ticking import Clock, Ticks
 
 MAIL = {"name": "send_mail", "namespace": "mail", "description": "Send an e-mail to a person."}
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -47,8 +40,10 @@ def ticks() -> Ticks:
 async def client(
     tmp_path: Path, qdrant: tuple[QdrantStub, StubServer], clock: Clock, ticks: Ticks
 ) -> AsyncGenerator[httpx.AsyncClient]:
-    settings = IndexerSettings(home=tmp_path, qdrant=QdrantSettings(url=qdrant[1].url, timeout_seconds=1))
-    index = await open_index(settings, embedder=CountingEmbedder(), tick=ticks, monotonic=clock)
+    settings = IndexerSettings(home=tmp_path, qdrant=QdrantSettings(url=qdrant[1].url, timeout_seconds=20))
+    index = await open_index(
+        settings, embedder=CountingEmbedder(), timers=Timers(tick=ticks, monotonic=clock, sleep=clock.sleep)
+    )
     services = make_services(index, GatewaySettings())
     await services.registry.register([REFUND])
     async with http_client(services) as client:
@@ -103,9 +98,9 @@ async def test_an_outage_is_told_everywhere_and_ends_by_itself(
 async def test_the_wait_that_the_server_asked_for_is_passed_on(
     client: httpx.AsyncClient, qdrant: tuple[QdrantStub, StubServer]
 ) -> None:
-    qdrant[0].faults.append((429, {"retry-after": "17"}))
+    qdrant[0].faults.append((429, {"retry-after": "77"}))
     refused = await client.post("/v1/tools", json=MAIL)
-    assert (refused.status_code, refused.headers["retry-after"]) == (503, "17")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "77")
 
 
 async def test_a_catalog_that_moved_to_another_encoder_says_what_to_do(

@@ -111,7 +111,7 @@ def test_a_collection_is_spread_over_the_cluster_as_the_settings_say() -> None:
         config = stub.collections["tools-1"].config
         assert (config.shard_number, config.replication_factor, config.write_consistency_factor) == (6, 3, 2)
         assert set(stub.collections["tools-1"].schema) == {
-            "revision", "version", "tenant", "namespace", "tags", "trust", "status", "pinned", "alias", "names",
+            "revision", "version", "tenant", "namespace", "tags", "trust", "status", "flags", "alias", "names",
         }  # fmt: skip
         store.close()
 
