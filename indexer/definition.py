@@ -102,7 +102,9 @@ class ToolDefinition:
         """The record as compact JSON (UTF-8), keys sorted: written once, for the hash, the store and the replica."""
         record = definition_to_record(self)
         try:
-            return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
+            # Copied, for it is kept: what orjson returns holds on to the buffer it was written in, several times its
+            # size (32 KiB at 2.4 KB, orjson 3.13).
+            return memoryview(orjson.dumps(record, option=orjson.OPT_SORT_KEYS)).tobytes()
         except TypeError:
             # orjson takes neither integers past 64 bits nor lone surrogates; both occur in schemas people publish.
             return json.dumps(record, sort_keys=True, separators=(",", ":")).encode("ascii")
