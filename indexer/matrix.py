@@ -1,6 +1,6 @@
 """The numpy replica of the catalog's vectors; `top_k` is the hot path.
 
-Figures behind the choices (vecdot against GEMV, block maxima, blocked gathers): design/retrieval.md, "Hot path".
+Figures behind the choices (vecdot against GEMV, block maxima, gathers and runs): design/speed.md, "Dense search".
 """
 
 from collections.abc import Mapping
@@ -42,8 +42,9 @@ class TopK(NamedTuple):
 def dot_scores(vectors: Floats, query: Floats) -> Floats:
     """(n,) dot products of (n, d) C-contiguous rows with a (d,) query.
 
-    By `vecdot`, which reads memory at full speed. `vectors @ query` is 10 microseconds faster below 2 MB and 2.5 times
-    slower above; at any size it hands the work to BLAS threads, which wait for each other when the cores are busy.
+    By `vecdot`, which reads memory at full speed. `vectors @ query` is 10 microseconds faster below 2 MB, and above as
+    fast or 2.5 times slower, by the machine; at any size it hands the work to BLAS threads, which wait for each other
+    when the cores are busy, and it may round a row otherwise among others than alone.
     """
     return np.vecdot(vectors, query)
 
