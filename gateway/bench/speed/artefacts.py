@@ -6,6 +6,7 @@ Whatever our own code writes is kept under a fingerprint of that code: a change 
 import hashlib
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -24,6 +25,7 @@ _UNREAD: Final = ("sources", "training")
 """Rooms of the indexer that leave no trace in what is kept."""
 
 
+@cache
 def source_fingerprint() -> str:
     """Of the indexer's code, as far as it decides what a catalog on disk is."""
     room = Path(indexer.__file__).parent

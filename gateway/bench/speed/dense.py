@@ -35,20 +35,20 @@ def _own_matrix(settings: Settings) -> VectorMatrix:
     return VectorMatrix.from_arrays({"vectors": vectors, "penalty": np.zeros(len(vectors), dtype=np.float32)})
 
 
-def own(settings: Settings) -> TimedCalls:
-    """What the index does for a whole catalog."""
+def full_scan(settings: Settings) -> TimedCalls:
+    """Our scan of every row."""
     snapshot, queries = _own_matrix(settings).snapshot(), queries_of(settings)
     return TimedCalls(lambda number: snapshot.top_k(queries[number], DEPTH).rows)
 
 
-def own_filtered(settings: Settings) -> TimedCalls:
+def filtered(settings: Settings) -> TimedCalls:
     """The same for a view: only the sorted rows of a file."""
     snapshot, queries = _own_matrix(settings).snapshot(), queries_of(settings)
     rows = np.load(settings["filter"])
     return TimedCalls(lambda number: snapshot.top_k(queries[number], DEPTH, rows=rows).rows)
 
 
-def own_full_scan(settings: Settings) -> TimedCalls:
+def filtered_full_scan(settings: Settings) -> TimedCalls:
     """A view answered the other way: score every row, and hide those outside by a penalty."""
     snapshot, queries = _own_matrix(settings).snapshot(), queries_of(settings)
     penalty = np.full(snapshot.n_rows, -4.0, dtype=np.float32)
@@ -56,7 +56,7 @@ def own_full_scan(settings: Settings) -> TimedCalls:
     return TimedCalls(lambda number: snapshot.top_k(queries[number], DEPTH, penalty=penalty).rows)
 
 
-def own_one_by_one(settings: Settings) -> TimedCalls:
+def one_by_one(settings: Settings) -> TimedCalls:
     """A batch, one query after the other; a call answers all 64."""
     snapshot, queries = _own_matrix(settings).snapshot(), queries_of(settings)
 

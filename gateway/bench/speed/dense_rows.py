@@ -15,7 +15,6 @@ LIMIT: Final = "numpy X.max(), the memory limit"
 FAISS_FLAT: Final = "faiss flat"
 USEARCH: Final = "usearch exact"
 OWN: Final = "toolscout"
-CERTIFIED: Final = "toolscout certified"
 BITS: Final = "toolscout sign bits"
 FULL_SCAN: Final = "toolscout full scan"
 ONE_BY_ONE: Final = "toolscout one by one"
@@ -29,7 +28,7 @@ _FAISS: Final = (
     ("faiss IVF nprobe 64", "ivf"),
 )
 _TRAINED: Final = ("hnsw", "ivf")
-_APPROXIMATE_FROM: Final = 100_000
+_LARGE: Final = 100_000
 _MILLION: Final = 1_000_000
 FILTERS: Final = ((0.01, "1 %"), (0.001, "0.1 %"))
 
@@ -67,13 +66,13 @@ def _whole(bench: Bench, key: str, dimensions: int, rows: int) -> RaceRow:
     files = bench.files(dimensions, rows)
     given, check = _settings(files), recall_check(np.load(files.truth).tolist())
     contestants = [
-        Contestant(name=OWN, maker="dense:own", settings=given, check=check),
+        Contestant(name=OWN, maker="own_passes:planned", settings=given, check=check),
         Contestant(name=LIMIT, maker="dense:memory_limit", settings=given),
         Contestant(name=NAIVE, maker="dense:naive", settings=given, check=check),
     ]
-    if rows >= _APPROXIMATE_FROM:
+    if rows >= _LARGE:
         contestants += [
-            Contestant(name=CERTIFIED, maker="own_passes:certified", settings=given, check=check),
+            Contestant(name=FULL_SCAN, maker="dense:full_scan", settings=given, check=check),
             Contestant(name=BITS, maker="own_passes:bits", settings=given, check=check),
         ]
     for name, kind in _FAISS:
@@ -124,7 +123,7 @@ def _batch(bench: Bench, key: str, dimensions: int, rows: int) -> RaceRow:
 
     contestants = [
         of(OWN, "own_passes:batch"),
-        of(ONE_BY_ONE, "dense:own_one_by_one"),
+        of(ONE_BY_ONE, "dense:one_by_one"),
         of("numpy Q@X.T + argpartition", "dense:naive_batch"),
         of(FAISS_FLAT, "dense_peers:faiss_index", "faiss", "faiss-cpu", kind="flat", batch=True),
         of("faiss SQfp16", "dense_peers:faiss_index", "faiss", "faiss-cpu", kind="sqfp16", batch=True),
@@ -144,8 +143,8 @@ def _filtered(bench: Bench, key: str, dimensions: int, rows: int, share: float, 
     truth = exact_top(vectors, np.load(files.queries), np.load(file)).tolist()
     given, check = {**_settings(files), "filter": str(file)}, recall_check(truth)
     contestants = [
-        Contestant(name=OWN, maker="dense:own_filtered", settings=given, check=check),
-        Contestant(name=FULL_SCAN, maker="dense:own_full_scan", settings=given, check=check),
+        Contestant(name=OWN, maker="dense:filtered", settings=given, check=check),
+        Contestant(name=FULL_SCAN, maker="dense:filtered_full_scan", settings=given, check=check),
         Contestant(name="numpy boolean mask", maker="dense:naive_filtered", settings=given, check=check),
     ]
     title = f"10 nearest within {said} of {rows:,} x {dimensions}"

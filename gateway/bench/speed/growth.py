@@ -8,10 +8,10 @@ import numpy as np
 
 from gateway.bench.speed.artefacts import lexical_file
 from gateway.bench.speed.bench import Bench
-from gateway.bench.speed.dense import own as own_dense
 from gateway.bench.speed.dense import queries_of
 from gateway.bench.speed.lanes import Contender, Settings
 from gateway.bench.speed.lexical import own as own_lexical
+from gateway.bench.speed.own_passes import planned
 from gateway.bench.speed.search import own as own_search
 from gateway.bench.speed.statistics import growth_exponent, spread, step_exponents
 from gateway.bench.speed.text_rows import filled, search_settings
@@ -22,7 +22,7 @@ LINEAR: Final = 1.1
 _DIMENSIONS: Final = 256
 _REPEATS: Final = 5
 _LARGEST_QUICK_FILL: Final = 100_000
-_OUT_OF_CACHE: Final = "larger sizes are read from memory, smaller ones from cache"
+_OUT_OF_CACHE: Final = "larger catalogs are read from memory, smaller ones from cache"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +102,9 @@ def _of(records: Mapping[int, Mapping[str, Any]], name: str) -> dict[int, float]
 
 
 def dense(settings: Settings) -> Mapping[str, Any]:
-    """Milliseconds of our scan, and the bytes it reads."""
+    """Milliseconds of our search, and the bytes of the rows."""
     rows, dimensions = int(settings["rows"]), queries_of(settings).shape[1]
-    return {"ms": _median_ms(own_dense(settings), len(queries_of(settings))), "bytes": rows * (dimensions + 1) * 4}
+    return {"ms": _median_ms(planned(settings), len(queries_of(settings))), "bytes": rows * (dimensions + 1) * 4}
 
 
 def words(settings: Settings) -> Mapping[str, Any]:

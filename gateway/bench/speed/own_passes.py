@@ -6,17 +6,19 @@ from typing import Final
 
 import numpy as np
 
-from gateway.bench.speed.dense import matrix_of, queries_of
+from gateway.bench.speed.dense import full_scan, matrix_of, queries_of
 from gateway.bench.speed.grown import DEPTH
 from gateway.bench.speed.lanes import Settings, TimedCalls
+from indexer.batch_search import batch_top_k
+from indexer.certified import build_certified_head, certified_top_k
+from indexer.search_plan import plan_search
+from indexer.sign_bits import bits_top_k, build_sign_bits
 
 _RECALL: Final = 0.99
 
 
 def batch(settings: Settings) -> TimedCalls:
     """64 queries in one pass; a call answers all of them."""
-    from indexer.batch_search import batch_top_k
-
     vectors, queries = matrix_of(settings["vectors"], settings["rows"]), queries_of(settings)
 
     def answer(_: int) -> Collection[int]:
@@ -25,17 +27,21 @@ def batch(settings: Settings) -> TimedCalls:
     return TimedCalls(answer)
 
 
+def planned(settings: Settings) -> TimedCalls:
+    """What the index does for a whole catalog of this size, exactly."""
+    plan = plan_search(rows=settings["rows"], dimensions=queries_of(settings).shape[1])
+    return certified(settings) if plan.method == "certified" else full_scan(settings)
+
+
 def certified(settings: Settings) -> TimedCalls:
     """Exact by proof: bounds from a head of principal components, and the survivors' own rows."""
-    from indexer.certified import build_certified_head, certified_top_k
-
     vectors, queries = matrix_of(settings["vectors"], settings["rows"]), queries_of(settings)
     started = time.perf_counter()
     head = build_certified_head(vectors)
     built = round(time.perf_counter() - started, 2)
     survivors = [certified_top_k(vectors, head, query, DEPTH).survivors for query in queries]
     notes = {
-        "version": f"head of {head.head_dims}",
+        "version": f"certified, head of {head.head_dims}",
         "build_seconds": built,
         "bytes_a_row": round(head.nbytes / len(vectors)),
         "survivors_share": float(np.median(survivors)) / len(vectors),
@@ -45,16 +51,15 @@ def certified(settings: Settings) -> TimedCalls:
 
 def bits(settings: Settings) -> TimedCalls:
     """Sign bits, and the exact scores of as many rows as the recall takes that an operator might allow."""
-    from indexer.sign_bits import bits_top_k, build_sign_bits, rescore_for
-
     vectors, queries = matrix_of(settings["vectors"], settings["rows"]), queries_of(settings)
     started = time.perf_counter()
-    made = build_sign_bits(vectors)
-    rescore = rescore_for(vectors, made, _RECALL)
+    made = build_sign_bits(vectors, recall=_RECALL)
     built = round(time.perf_counter() - started, 2)
     notes = {
-        "version": f"{rescore:,} rescored for recall {_RECALL}",
+        "version": f"{made.rescore:,} rescored for recall {_RECALL}",
         "build_seconds": built,
         "bytes_a_row": round(made.nbytes / len(vectors)),
     }
-    return TimedCalls(lambda number: bits_top_k(vectors, made, queries[number], DEPTH, rescore=rescore).rows, notes)
+    return TimedCalls(
+        lambda number: bits_top_k(vectors, made, queries[number], DEPTH, rescore=made.rescore).rows, notes
+    )

@@ -70,7 +70,11 @@ def run_speed(bench: Bench, *, now: Callable[[], datetime] = lambda: datetime.no
 
 
 def _wanted(bench: Bench, rows: Iterable[tuple[str, bool, _Made]]) -> list[tuple[str, _Made]]:
-    return [(key, make) for key, quick, make in rows if (quick or not bench.options.quick) and bench.options.wants(key)]
+    return [
+        (key, make)
+        for key, quick, make in rows
+        if (quick or bench.options.only or not bench.options.quick) and bench.options.wants(key)
+    ]
 
 
 def _guarded(key: str, failed: dict[str, str], call: Callable[[], _Made]) -> _Made | None:

@@ -5,10 +5,14 @@ searches of others: `data`, `rows` and `peer`.
 """
 
 import asyncio
+import os
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from typing_extensions import override
 
 from gateway.bench.peers import ALL_PEERS
 from gateway.bench.peers.base import installed_version
@@ -25,10 +29,10 @@ _OTHER: int = -1
 class OwnSearch:
     """`ToolIndex.search` on an event loop that stays between turns."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, home: Path, recall: float = 1.0) -> None:
         self._loop = asyncio.new_event_loop()
-        home, encoder = Path(settings["home"]), str(settings["encoder"])
-        self._index = self._loop.run_until_complete(open_index(IndexerSettings(home=home, encoder=encoder)))
+        opened = IndexerSettings(home=home, encoder=settings["encoder"], recall=recall)
+        self._index = self._loop.run_until_complete(open_index(opened))
         self._requests = [ToolSearchRequest(queries=(text,), max_results=DEPTH) for text in settings["requests"]]
         data = BenchData(Path(settings["data"]))
         self._rows = {data.tool(row).key: row for row in settings["needed"]}
@@ -54,7 +58,27 @@ class OwnSearch:
 
 def own(settings: Settings) -> OwnSearch:
     """The product, over a home that `catalogs.fill` made."""
-    return OwnSearch(settings)
+    return OwnSearch(settings, Path(settings["home"]))
+
+
+class OwnLikelySearch(OwnSearch):
+    """The same where the operator allows a recall below 1, over a copy of the home: one process owns a catalog."""
+
+    def __init__(self, settings: Settings) -> None:
+        source = Path(settings["home"])
+        self._copy = source.with_name(f"{source.name}.recall-{os.getpid()}")
+        shutil.copytree(source, self._copy)
+        super().__init__(settings, self._copy, settings["recall"])
+
+    @override
+    def close(self) -> None:
+        super().close()
+        shutil.rmtree(self._copy, ignore_errors=True)
+
+
+def own_likely(settings: Settings) -> OwnLikelySearch:
+    """The product with `TOOLSCOUT_RECALL` set."""
+    return OwnLikelySearch(settings)
 
 
 def system(settings: Settings) -> TimedCalls:

@@ -13,10 +13,12 @@ from gateway.bench.speed.catalogs import home_of
 from gateway.bench.speed.dense_rows import OWN, RowMaker, short
 from gateway.bench.speed.lanes import Settings
 from gateway.bench.speed.search import needed_check
+from indexer.search_plan import BITS_ROWS
 
 BM25S: Final = "bm25s, numpy backend"
 RANK_BM25: Final = "rank_bm25"
 QDRANT_LOCAL: Final = "qdrant-client local, hybrid"
+LIKELY: Final = "toolscout, recall 0.99"
 EDGE: Final = "Qdrant Edge, exact hybrid"
 EDGE_HNSW: Final = "Qdrant Edge, HNSW hybrid"
 
@@ -24,6 +26,7 @@ _LEXICAL_SIZES: Final = (10_000, 100_000)
 _SEARCH_SIZES: Final = (1_000, 10_000, 100_000)
 _SYSTEM_SIZES: Final = (1_000, 10_000)
 _FILLED: Final = "filled.json"
+_RECALL: Final = 0.99
 
 
 def text_rows() -> Iterator[tuple[str, bool, RowMaker]]:
@@ -92,7 +95,10 @@ def _lexical(bench: Bench, rows: int) -> RaceRow:
 def _search(bench: Bench, rows: int) -> RaceRow:
     given = search_settings(bench, rows)
     check = needed_check(given["needed"])
-    own = Contestant(name=OWN, maker="search:own", settings=given, check=check)
+    own = [Contestant(name=OWN, maker="search:own", settings=given, check=check)]
+    if rows >= BITS_ROWS:
+        likely = {**given, "recall": _RECALL}
+        own.append(Contestant(name=LIKELY, maker="search:own_likely", settings=likely, group="likely", check=check))
     others = {**given, "tokens": str(word_files(bench.data, rows, bench.heard)[1])}
     shard = str(bench.data.folder / f"edge-{rows}")
     databases = [
@@ -115,7 +121,7 @@ def _search(bench: Bench, rows: int) -> RaceRow:
     ]
     title = f"the whole search over {rows:,} tools"
     return RaceRow(
-        key=f"search-{short(rows)}", title=title, queries=len(given["requests"]), contestants=[own, *databases]
+        key=f"search-{short(rows)}", title=title, queries=len(given["requests"]), contestants=[*own, *databases]
     )
 
 

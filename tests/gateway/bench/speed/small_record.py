@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gateway.bench.speed.dense_rows import CERTIFIED
+from gateway.bench.speed.dense_rows import BITS
 from gateway.bench.speed.growth import grown
 from gateway.bench.speed.targets import verdicts
 
@@ -20,14 +20,14 @@ def _result(name: str, ms: float, ratio: float) -> dict[str, Any]:
     }
 
 
-def small_record(faiss: float = 1.5, certified: float = 0.4) -> dict[str, Any]:
+def small_record(faiss: float = 1.5, bits: float = 0.4) -> dict[str, Any]:
     race = {
         "key": "dense-100k-384",
         "title": "10 nearest of 100,000 x 384",
         "results": [
             _result("toolscout", 4.0, 1.0),
             _result("faiss flat", 6.0, faiss),
-            _result(CERTIFIED, 1.6, certified),
+            _result(BITS, 1.6, bits),
         ],
         "skipped": {"usearch exact": "not installed: pip install usearch"},
     }

@@ -40,7 +40,7 @@ def _answers(contender: TimedCalls, queries: int) -> dict[int, list[int]]:
     return dict(zip(numbers, contender.turn(numbers).answers, strict=True))
 
 
-@pytest.mark.parametrize("maker", [dense.own, dense.naive, own_passes.certified])
+@pytest.mark.parametrize("maker", [dense.full_scan, dense.naive, own_passes.planned, own_passes.certified])
 def test_exact_contenders_have_a_recall_of_one(
     maker: Callable[[Settings], TimedCalls], settings: dict[str, Any], files: DenseFiles
 ) -> None:
@@ -57,7 +57,7 @@ def test_sign_bits_reach_the_recall_they_were_set_to(settings: dict[str, Any], f
     assert recall >= 0.97
 
 
-@pytest.mark.parametrize("maker", [own_passes.batch, dense.own_one_by_one, dense.naive_batch])
+@pytest.mark.parametrize("maker", [own_passes.batch, dense.one_by_one, dense.naive_batch])
 def test_batches_answer_every_query_in_one_call(
     maker: Callable[[Settings], TimedCalls], settings: dict[str, Any], files: DenseFiles
 ) -> None:
@@ -66,7 +66,7 @@ def test_batches_answer_every_query_in_one_call(
     assert batch_recall_check(truth)(_answers(maker(settings), 1)) == ("recall@10", 1.0)
 
 
-@pytest.mark.parametrize("maker", [dense.own_filtered, dense.own_full_scan, dense.naive_filtered])
+@pytest.mark.parametrize("maker", [dense.filtered, dense.filtered_full_scan, dense.naive_filtered])
 def test_filtered_contenders_find_the_nearest_rows_of_the_filter(
     maker: Callable[[Settings], TimedCalls], settings: dict[str, Any], files: DenseFiles, tmp_path: Path
 ) -> None:

@@ -26,7 +26,7 @@ def _lane(worker: Worker, number: int, maker: str, settings: dict[str, Any]) -> 
 def test_a_lane_goes_on_after_another_one_failed_and_after_its_process_was_ended(settings: dict[str, Any]) -> None:
     worker = Worker()
     try:
-        ours, broken = _lane(worker, 0, "dense:own", settings), _lane(worker, 1, "dense:nonesuch", settings)
+        ours, broken = _lane(worker, 0, "dense:full_scan", settings), _lane(worker, 1, "dense:nonesuch", settings)
         ours.open()
 
         with pytest.raises(LaneError, match="AttributeError"):
