@@ -12,6 +12,7 @@ import gateway
 from gateway.bench.speed.bench import Bench, Options
 from gateway.bench.speed.comparison import TOLERANCE, compare, comparison_section
 from gateway.bench.speed.data import Progress, open_data
+from gateway.bench.speed.minilm import open_minilm
 from gateway.bench.speed.report import Section, render_markdown, sections
 from gateway.bench.speed.run import run_speed
 from gateway.cli.exits import Exit
@@ -59,7 +60,8 @@ def measure_speed(options: SpeedOptions) -> Exit:
     )
     with _progress() as heard:
         conversations = _CONVERSATIONS if any(_CONVERSATIONS.glob("*.jsonl")) else None
-        data = open_data(settings.home / _BENCH, make_embedder(settings.encoder), conversations, heard)
+        encoder, folder = make_embedder(settings.encoder), settings.home / _BENCH
+        data = open_data(folder, encoder, conversations, wide=open_minilm(), progress=heard)
         record = run_speed(Bench(data=data, encoder=settings.encoder, options=asked, heard=heard))
     return hand_over(record, baseline, options)
 

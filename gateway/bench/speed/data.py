@@ -1,8 +1,9 @@
 """The data of the benchmark: real tools with our encoder's vectors, kept in a folder for the next run.
 
 The AWS and Google catalogs, in one shuffled order with the tools that requests need in front, so that every size holds
-them. 384 dimensions are made of two real vectors: the tool's own 256, and 128 of a fixed random rotation of the vector
-of its name, title and description; both count the same, and the row has unit norm.
+them. Vectors of 256 dimensions are our encoder's, as the index makes them. Those of 384 are MiniLM's of name, title and
+description where it is installed, else made of two real vectors: the tool's own 256, and 128 of a fixed random rotation
+of the vector of its name, title and description; both count the same, and the row has unit norm.
 """
 
 import hashlib
@@ -34,7 +35,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 SEED: Final = 20261130
 SOURCES: Final = ("aws", "google")
 DIMENSIONS: Final = (256, 384)
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 _SECOND_VIEW: Final = 128
 _BATCH: Final = 512
 _DRAWN: Final = 200
@@ -92,17 +93,24 @@ class BenchData:
 
 
 def open_data(
-    bench_home: Path, embedder: Embedder, conversations: Path | None, progress: Progress | None = None
+    bench_home: Path,
+    embedder: Embedder,
+    conversations: Path | None,
+    *,
+    wide: Embedder | None = None,
+    progress: Progress | None = None,
 ) -> BenchData:
-    """The data under a folder, made first where this encoder or these packages have none there.
+    """The data under a folder, made first where these encoders or packages have none there.
 
     `conversations`: a folder of them, whose needs are the requests; None: requests are drawn from descriptions.
+    `wide`: an encoder for the second width; None: that is made of ours.
     Raises: SourceError, EmbeddingError, ConversationError.
     """
     given = load_conversations(conversations) if conversations is not None else []
     origin = {
         "format": _FORMAT,
         "encoder": f"{embedder.embedder_id}/{TEXT_RECIPE}",
+        "wide": wide.embedder_id if wide is not None else "",
         "packages": {name: version_of(name) for name in ("botocore", "google-api-python-client")},
         "requests": hashlib.sha256(repr(given).encode()).hexdigest()[:12],
         "seed": SEED,
@@ -111,7 +119,7 @@ def open_data(
     folder = bench_home / f"data-{name}"
     if not (folder / _DESCRIPTION).exists():
         tools = _read_tools(progress or _hear_nothing)
-        make_data(folder, tools, embedder, given, origin=origin, progress=progress)
+        make_data(folder, tools, embedder, given, origin=origin, wide=wide, progress=progress)
     return BenchData(folder)
 
 
@@ -122,6 +130,7 @@ def make_data(
     conversations: Sequence[Conversation],
     *,
     origin: dict[str, Any],
+    wide: Embedder | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Write a data folder whole: one that is there is complete. Raises: EmbeddingError."""
@@ -136,10 +145,15 @@ def make_data(
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     _write_definitions(draft, ordered)
-    asked = embedder.embed_queries([text for text, _ in needs])
-    for kind, (own, second) in {"vectors": _embed(ordered, embedder, heard), "requests": (asked, asked)}.items():
-        np.save(draft / f"{kind}-{embedder.dimensions}.npy", own)
-        np.save(draft / f"{kind}-{embedder.dimensions + _SECOND_VIEW}.npy", _widened(own, second))
+    texts = [text for text, _ in needs]
+    second_asked = (wide or embedder).embed_queries(texts)
+    for kind, (own, second) in {
+        "vectors": _embed(ordered, embedder, wide or embedder, heard),
+        "requests": (embedder.embed_queries(texts), second_asked),
+    }.items():
+        widened = second if wide is not None else _widened(own, second)
+        np.save(draft / f"{kind}-{own.shape[1]}.npy", own)
+        np.save(draft / f"{kind}-{widened.shape[1]}.npy", widened)
     description = {
         **origin,
         "tools": len(ordered),
@@ -182,12 +196,14 @@ def _write_definitions(folder: Path, tools: Sequence[ToolDefinition]) -> None:
         file.writelines(tool.encoded for tool in tools)
 
 
-def _embed(tools: Sequence[ToolDefinition], embedder: Embedder, heard: Progress) -> tuple[Floats, Floats]:
-    """(n, d) rows as the index makes them, and those of name, title and description alone."""
+def _embed(
+    tools: Sequence[ToolDefinition], embedder: Embedder, other: Embedder, heard: Progress
+) -> tuple[Floats, Floats]:
+    """(n, d) rows as the index makes them, and another encoder's of name, title and description alone."""
     parts: list[tuple[Floats, Floats]] = []
     for batch in _batches(tools):
         documents = [document_of(tool) for tool in batch]
-        second = embedder.embed_documents([short_text(document) for document in documents])
+        second = other.embed_documents([short_text(document) for document in documents])
         parts.append((embed_tools(embedder, documents), second))
         heard("encoding tools", sum(len(one) for one, _ in parts), len(tools))
     own, second = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -66,7 +66,7 @@ def _preface(record: Record) -> Iterator[str]:
     yield (
         f"{data['tools']:,} real tools ({', '.join(f'{name} {found}' for name, found in data['packages'].items())}), "
         f"encoder {data['encoder']}, {data['requests']} requests {drawn}, seed {record['seed']}; larger catalogs are "
-        "grown from them."
+        f"grown from them. 384 dimensions: {data['wide'] or 'ours, and a rotation of ours of name and description'}."
     )
     yield (
         f"Contenders take turns of about {pace['turn_seconds']} s, {pace['rounds']} rounds, one thread each. Times are "

@@ -57,6 +57,7 @@ def run_speed(bench: Bench, *, now: Callable[[], datetime] = lambda: datetime.no
         "data": {
             "tools": bench.data.tools,
             "encoder": bench.data.encoder,
+            "wide": bench.data.description["wide"],
             "requests": len(bench.data.requests),
             "requests_drawn": bench.data.description["requests_drawn"],
             "packages": bench.data.description["packages"],

@@ -12,7 +12,7 @@ ENCODER = "hashing"
 
 def small_data(folder: Path) -> BenchData:
     """Of the shop's tools, with one request."""
-    origin: dict[str, Any] = {"encoder": ENCODER, "packages": {}}
+    origin: dict[str, Any] = {"encoder": ENCODER, "wide": "", "packages": {}}
     make_data(folder, shop_tools(), HashingEmbedder(), [single()], origin=origin)
     return BenchData(folder)
 

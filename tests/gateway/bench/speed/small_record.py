@@ -54,6 +54,7 @@ def small_record(faiss: float = 1.5, bits: float = 0.4) -> dict[str, Any]:
         "data": {
             "tools": 40,
             "encoder": "hashing",
+            "wide": "",
             "requests": 1,
             "requests_drawn": False,
             "packages": {"botocore": "1"},

@@ -1,15 +1,18 @@
 """Data: what real tools are grown into, and the answers that contenders are checked with."""
 
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gateway.bench.speed.data import BenchData
+from gateway.bench.speed.data import BenchData, make_data
 from gateway.bench.speed.grown import QUERIES, Grower, dense_files, exact_top
+from indexer import document_of, short_text
+from indexer.embedders.hashing import HashingEmbedder
 from indexer.validation import judge
 from tests.gateway.bench.speed.small_data import silent
-from tests.gateway.bench.tokens.shop import shop_tools
+from tests.gateway.bench.tokens.shop import shop_tools, single
 
 
 def test_real_tools_come_first_with_the_needed_ones_in_front(data: BenchData) -> None:
@@ -24,6 +27,17 @@ def test_rows_and_requests_have_unit_norm_in_every_width(data: BenchData, dimens
     for rows in (data.vectors(dimensions), data.asked(dimensions)):
         assert rows.shape[1] == dimensions
         assert np.linalg.norm(rows, axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_second_width_is_another_encoders_where_there_is_one(tmp_path: Path) -> None:
+    other = HashingEmbedder(384)
+
+    make_data(tmp_path / "data", shop_tools(), HashingEmbedder(), [single()], origin={}, wide=other)
+
+    made = BenchData(tmp_path / "data")
+    texts = [short_text(document_of(made.tool(row))) for row in range(made.tools)]
+    assert np.array_equal(made.vectors(384), other.embed_documents(texts))
+    assert np.array_equal(made.asked(384), other.embed_queries(["refund an order"]))
 
 
 def test_grown_tools_are_valid_and_none_replaces_another(data: BenchData) -> None:
