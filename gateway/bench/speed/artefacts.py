@@ -45,6 +45,14 @@ def kept(folder: Path, name: str, suffix: str) -> Path:
     return wanted
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Delete the copies of homes that processes made and did not live to delete: their names end with a dead pid."""
+    for copy in folder.glob("home-*.*-*"):
+        pid = copy.name.rpartition("-")[2]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(copy, ignore_errors=True)
+
+
 def documents(data: BenchData, rows: int, heard: Progress, stage: str) -> Iterator[ToolDocument]:
     """The texts of the first so many tools."""
     for number, tool in enumerate(Grower(data).tools(rows), start=1):
@@ -95,10 +103,14 @@ def word_files(data: BenchData, rows: int, heard: Progress) -> tuple[Path, Path]
 
 def load_tokens(file: str) -> list[list[str]]:
     """Read back the words that `word_files` wrote: a list of terms for each tool."""
+    numbers, ends, words = load_token_numbers(file)
+    return [[words[number] for number in part.tolist()] for part in np.split(numbers, ends[:-1])]
+
+
+def load_token_numbers(file: str) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], list[str]]:
+    """The same as numbers of words, one tool after the other, with the end of each; and the words."""
     with np.load(file) as arrays:
-        words = arrays["words"].tobytes().decode().split("\n")
-        parts = np.split(arrays["terms"], arrays["ends"][:-1])
-    return [[words[number] for number in part.tolist()] for part in parts]
+        return arrays["terms"], arrays["ends"], arrays["words"].tobytes().decode().split("\n")
 
 
 def _save(file: Path, arrays: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from gateway.bench.speed.artefacts import lexical_file
 from gateway.bench.speed.bench import Bench
 from gateway.bench.speed.dense_rows import short
-from gateway.bench.speed.text_rows import fill_home, search_settings
+from gateway.bench.speed.text_rows import catalog_settings, fill_home, search_settings
 
 _LARGE: Final = 100_000
 _STARTS: Final = 3
@@ -47,7 +47,7 @@ def figure_rows() -> Iterator[tuple[str, bool, FigureMaker]]:
 
 def load_figures(bench: Bench, rows: int) -> list[Figure]:
     """A bulk registration into the embedded store; encoding is not in it."""
-    record = fill_home(bench, search_settings(bench, rows))
+    record = fill_home(bench, catalog_settings(bench, rows))
     return [
         Figure(
             key=f"load-{short(rows)}",

@@ -6,7 +6,6 @@ request needs is among the first ten.
 """
 
 import time
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gateway.bench.speed.artefacts import documents, load_lexical, load_tokens
+from gateway.bench.speed.artefacts import documents, load_lexical, load_token_numbers, load_tokens
 from gateway.bench.speed.data import BenchData
 from gateway.bench.speed.grown import DEPTH, Grower
 from gateway.bench.speed.lanes import Settings, TimedCalls
@@ -26,6 +25,8 @@ from indexer.lexical.tokens import surfaces
 from indexer.matrix import block_top_k
 
 _CHANGES: Final = 200
+_K1: Final = 1.5
+_B: Final = 0.75
 
 
 def own(settings: Settings) -> TimedCalls:
@@ -71,28 +72,25 @@ def rank_bm25(settings: Settings) -> TimedCalls:
 
 def plain(settings: Settings) -> TimedCalls:
     """BM25 as numpy suggests it: what each posting adds is stored, and a query adds up the postings of its terms."""
-    bags = [Counter(terms) for terms in load_tokens(settings["tokens"])]
-    lengths = np.array([bag.total() for bag in bags], dtype=np.float64)
-    postings: dict[str, tuple[list[int], list[int]]] = {}
-    for row, bag in enumerate(bags):
-        for term, count in bag.items():
-            rows, counts = postings.setdefault(term, ([], []))
-            rows.append(row)
-            counts.append(count)
-    norms = 1.5 * (0.25 + 0.75 * lengths / lengths.mean())
-    gains: dict[str, tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = {}
-    for term, (rows, counts) in postings.items():
-        places, frequencies = np.array(rows), np.array(counts, dtype=np.float64)
-        idf = np.log1p((len(bags) - len(rows) + 0.5) / (len(rows) + 0.5))
-        gains[term] = places, idf * frequencies * 2.5 / (frequencies + norms[places])
+    numbers, ends, words = load_token_numbers(settings["tokens"])
+    lengths = np.diff(ends, prepend=0)
+    tool = np.repeat(np.arange(len(ends)), lengths)
+    # Sorted by word, then by tool; how often a pair stands there is the frequency.
+    pairs, counts = np.unique(numbers.astype(np.int64) * len(ends) + tool, return_counts=True)
+    word, rows = np.divmod(pairs, len(ends))
+    tools_with = np.bincount(word, minlength=len(words))
+    idf = np.log1p((len(ends) - tools_with + 0.5) / (tools_with + 0.5))
+    norms = _K1 * (1 - _B + _B * lengths / lengths.mean())
+    gains = idf[word] * counts * (_K1 + 1) / (counts + norms[rows])
+    starts = np.concatenate(([0], np.cumsum(tools_with)))
+    spans = {text: slice(starts[number], starts[number + 1]) for number, text in enumerate(words)}
     requests = settings["requests"]
 
     def answer(number: int) -> Collection[int]:
-        scores = np.zeros(len(bags))
+        scores = np.zeros(len(ends))
         for term in surfaces(requests[number]):
-            if term in gains:
-                places, added = gains[term]
-                scores[places] += added
+            if term in spans:
+                scores[rows[spans[term]]] += gains[spans[term]]
         best = np.argpartition(-scores, DEPTH)[:DEPTH]
         return best[np.argsort(-scores[best])]
 

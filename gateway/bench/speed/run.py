@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
+from gateway.bench.speed.artefacts import remove_leftovers
 from gateway.bench.speed.bench import FULL, QUICK, Bench, RaceRow
 from gateway.bench.speed.data import SEED
 from gateway.bench.speed.dense_rows import dense_rows
@@ -26,6 +27,7 @@ SCHEMA: Final = 1
 def run_speed(bench: Bench, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Record:
     """Measure every row that was asked for; a row that fails is named with its reason, and the others go on."""
     machine, load = this_machine(), load_average()
+    remove_leftovers(bench.data.folder)
     started, began = now(), time.perf_counter()
     failed: dict[str, str] = {}
     figures: list[Record] = []

@@ -39,11 +39,16 @@ def text_rows() -> Iterator[tuple[str, bool, RowMaker]]:
         yield f"systems-{short(rows)}", False, lambda bench, rows=rows: _systems(bench, rows)
 
 
-def search_settings(bench: Bench, rows: int) -> dict[str, Any]:
-    """What a whole catalog and its rivals need; the home is filled where it is missing."""
+def catalog_settings(bench: Bench, rows: int) -> dict[str, Any]:
+    """What a whole catalog and its rivals need; its home may still have to be filled."""
     files, home = bench.files(256, rows), home_of(bench.data, rows)
-    given = {**bench.text_settings(), "rows": rows, "vectors": str(files.vectors), "home": str(home)}
-    if not home.exists():
+    return {**bench.text_settings(), "rows": rows, "vectors": str(files.vectors), "home": str(home)}
+
+
+def search_settings(bench: Bench, rows: int) -> dict[str, Any]:
+    """The same, with the home filled where it is missing. Raises: LaneError."""
+    given = catalog_settings(bench, rows)
+    if not Path(given["home"]).exists():
         fill_home(bench, given)
     return given
 
