@@ -156,8 +156,10 @@ def _make_counter() -> "TokenCounter":
     return TokenCounter()
 
 
-def build_app(services: Services, *, operator_token: str | None = None) -> "FastAPI":
+def build_app(services: Services, *, operator_token: str | None = None, pid: int | None = None) -> "FastAPI":
     """The HTTP application over a gateway's parts, which stay the caller's to close.
+
+    `pid`: of the process that owns the home, if that is another one, which started this.
 
     Raises: ConfigurationError if the settings would open it to the network without a key.
     """
@@ -187,6 +189,7 @@ def build_app(services: Services, *, operator_token: str | None = None) -> "Fast
         redoc_url=None,
     )
     app.state.services = services
+    app.state.pid = os.getpid() if pid is None else pid
     for module in (search, tools, chat, models, health, metrics, docs):
         app.include_router(module.router)
     app.router.routes.append(Route("/mcp", endpoint=mcp_endpoint, include_in_schema=False))
@@ -228,13 +231,40 @@ def run_server(
         _short_turns(),
         suppress(KeyboardInterrupt),
     ):
+        record = server_record(listener)
 
-        def ready(url: str) -> None:
+        def ready() -> None:
             resume_collection()
+            write_server_record(indexer.home, record)
             if on_ready is not None:
-                on_ready(url)
+                on_ready(record.url)
 
-        asyncio.run(_serve(gateway, indexer, listener, ready))
+        try:
+            asyncio.run(_serve(gateway, indexer, listener, record, ready))
+        finally:
+            remove_server_record(indexer.home, pid=record.pid)
+
+
+def run_worker(
+    gateway: GatewaySettings,
+    indexer: IndexerSettings,
+    listener: "socket.socket",
+    record: ServerRecord,
+    on_ready: Callable[[], None],
+) -> None:
+    """As `run_server`, as one of several processes at a port that another one listens on and owns the home of."""
+    with _without_garbage_collection() as resume_collection, _short_turns(), suppress(KeyboardInterrupt):
+
+        def ready() -> None:
+            resume_collection()
+            on_ready()
+
+        asyncio.run(_serve(gateway, indexer, listener, record, ready))
+
+
+def server_record(listener: "socket.socket") -> ServerRecord:
+    """Of this process, with a token for the commands of whoever may read it."""
+    return ServerRecord(url=url_of(listener), pid=os.getpid(), started_at=time.time(), token=secrets.token_urlsafe(32))
 
 
 @contextmanager
@@ -288,7 +318,11 @@ def _on_signals(handle: Callable[[int, None], None]) -> Generator[None]:
 
 
 async def _serve(
-    gateway: GatewaySettings, indexer: IndexerSettings, listener: "socket.socket", on_ready: Callable[[str], None]
+    gateway: GatewaySettings,
+    indexer: IndexerSettings,
+    listener: "socket.socket",
+    record: ServerRecord,
+    on_ready: Callable[[], None],
 ) -> None:
     opening = asyncio.create_task(open_index(indexer))
     # Lets the catalog begin to load in its thread, which mostly reads and copies, while this one imports fastapi.
@@ -298,16 +332,12 @@ async def _serve(
     from gateway.api import chat as _  # noqa: F401  imports fastapi
 
     services = make_services(await opening, gateway, home=indexer.home)
-    record = ServerRecord(
-        url=url_of(listener), pid=os.getpid(), started_at=time.time(), token=secrets.token_urlsafe(32)
-    )
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: "list[socket.socket] | None" = None) -> None:
             await super().startup(sockets)
             if self.started:
-                write_server_record(indexer.home, record)
-                on_ready(record.url)
+                on_ready()
 
         @contextmanager
         def capture_signals(self) -> Generator[None]:
@@ -316,9 +346,8 @@ async def _serve(
                 yield
 
     try:
-        app = build_app(services, operator_token=record.token)
+        app = build_app(services, operator_token=record.token, pid=record.pid)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=5)
         await Server(config).serve(sockets=[listener])
     finally:
-        remove_server_record(indexer.home, pid=record.pid)
         await services.aclose()

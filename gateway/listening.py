@@ -1,6 +1,7 @@
 """Where a server may listen, and the socket for it."""
 
 import socket
+import sys
 from ipaddress import ip_address
 from typing import Final, cast
 
@@ -31,13 +32,30 @@ def check_listening(settings: GatewaySettings) -> None:
         )
 
 
-def bound_socket(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes any that is free. Raises: ConfigurationError that says what to set."""
+def shared_sockets(host: str, port: int, count: int) -> list[socket.socket]:
+    """Listening sockets of one port, among which the kernel spreads connections evenly; one where it cannot.
+
+    Raises: ConfigurationError that says what to set.
+    """
+    with bound_socket(host, port) as probe:  # a port that is in use must not be shared with who uses it
+        port = probe.getsockname()[1]
+    if sys.platform != "linux":
+        return [bound_socket(host, port)]
+    return [bound_socket(host, port, shared=True) for _ in range(count)]
+
+
+def bound_socket(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """A listening socket; port 0 takes any that is free. `shared`: one of several of this port.
+
+    Raises: ConfigurationError that says what to set.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio turns Nagle's algorithm off only where it can see that a socket is TCP; with it on, an answer of two
     # writes waits 40 ms for the other side's delayed acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         listener.bind((host, port))
         listener.listen(_BACKLOG)

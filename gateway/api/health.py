@@ -2,7 +2,7 @@
 
 import os
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from gateway.api.answers import JsonAnswer
 from gateway.api.dependencies import ServicesOf
@@ -12,9 +12,12 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", summary="Is the process alive?")
-async def healthz() -> JsonAnswer:
-    """Answers as long as the process does; asks nothing of the catalog."""
-    return JsonAnswer({"status": "ok", "service": SERVICE_NAME, "pid": os.getpid()})
+async def healthz(request: Request) -> JsonAnswer:
+    """Answers as long as the process does; asks nothing of the catalog.
+
+    `pid` is of the process that was started; `worker` of the one that answered, where there are several.
+    """
+    return JsonAnswer({"status": "ok", "service": SERVICE_NAME, "pid": request.app.state.pid, "worker": os.getpid()})
 
 
 @router.get("/readyz", summary="Can it answer searches?")

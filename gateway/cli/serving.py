@@ -20,13 +20,17 @@ from indexer import IndexerSettings
 def serve_gateway(host: str | None, port: int | None, workers: int, *, with_demo_catalog: bool) -> Exit:
     """`toolscout serve`, until it is interrupted."""
     from gateway.app import check_listening, run_server
+    from gateway.workers import run_workers
 
     indexer = IndexerSettings.from_environment()
     gateway = GatewaySettings.from_environment()
     gateway = replace(gateway, host=gateway.host if host is None else host, port=gateway.port if port is None else port)
     check_listening(gateway)
-    if workers > 1:
-        write_error(_no_workers(workers, indexer))
+    if workers > 1 and indexer.qdrant_url is None:
+        write_error(
+            f"--workers {workers} needs a Qdrant server: the embedded catalog has one owner, no second process can "
+            "open it. Set TOOLSCOUT_QDRANT_URL, or leave --workers out"
+        )
         return Exit.USAGE
     running = live_server(indexer.home)
     if running is not None and indexer.qdrant_url is None:
@@ -38,8 +42,12 @@ def serve_gateway(host: str | None, port: int | None, workers: int, *, with_demo
     load = _DemoCatalogLoad() if with_demo_catalog and not is_indexed(indexer.home) else None
     if load is not None:
         require_packages()
+    on_ready = _say_what_to_try if load is None else load.start
     try:
-        run_server(gateway, indexer, on_ready=_say_what_to_try if load is None else load.start)
+        if workers > 1:
+            code = run_workers(gateway, indexer, workers, on_ready=on_ready)
+            return Exit(code) if code in set(Exit) else Exit.FAILED
+        run_server(gateway, indexer, on_ready=on_ready)
     finally:
         if load is not None:
             load.stop()
@@ -68,18 +76,6 @@ async def _serve_mcp() -> None:
 
     index = RemoteToolIndex(RemoteGateway(server.url, token=server.token))
     await run_stdio(build_mcp_server(index, version=installed_version(), max_results=gateway.loop.max_results))
-
-
-def _no_workers(workers: int, indexer: IndexerSettings) -> str:
-    if indexer.qdrant_url is None:
-        return (
-            f"--workers {workers} needs a Qdrant server: the embedded catalog has one owner, no second process can "
-            "open it. Set TOOLSCOUT_QDRANT_URL, or leave --workers out"
-        )
-    return (
-        f"--workers {workers}: several processes do not follow each other's changes to the catalog yet, so a tool "
-        "registered with one would not be found by the others; leave --workers out"
-    )
 
 
 _WHAT_TO_TRY: Final = """
