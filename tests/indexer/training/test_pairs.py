@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from indexer.training import check_pairs
+from indexer.training.catalog_texts import held_out_operations
 from indexer.training.check_pairs import Catalog, Pair, ToolText
 
 
@@ -53,6 +54,11 @@ def test_named_tools_exist_and_are_not_quoted_in_installed_catalogs(pairs: list[
     }
     assert unknown == set()
     assert check_pairs.echoes(pairs, catalog) == []
+
+
+def test_no_pair_names_an_operation_that_our_own_sets_are_made_of(pairs: list[Pair]) -> None:
+    held_out = held_out_operations()
+    assert [pair.query for pair in pairs if held_out.intersection(pair.tools)] == []
 
 
 def test_no_query_is_like_one_of_a_test_set(pairs: list[Pair], unanswerable: list[tuple[str, str]]) -> None:
