@@ -98,6 +98,41 @@ class SeveralWriters(RuleBasedStateMachine):
         self._start(number, lambda: self.gateways[number].register(tools), operations)
 
     @rule(number=st.integers(0, GATEWAYS - 1), name=st.sampled_from(NAMES))
+    def stall(self, number: int, name: str) -> None:
+        """A registration that has its lease, and does not write yet."""
+        if number in self.busy:
+            return
+        self.register(number, [name])
+        if number in self.busy:
+            with suppress(AssertionError):  # it may have nothing to write
+                self.busy[number][0].run_until("upsert_newer")
+            self._settle(number)
+
+    @rule(number=st.integers(0, GATEWAYS - 1), name=st.sampled_from(NAMES), seconds=st.sampled_from((61.0, 602.0)))
+    def overtake(self, number: int, name: str, seconds: float) -> None:
+        """Time passes, and somebody else registers and is followed: leases lapse, or are dropped."""
+        if number in self.busy:
+            return
+        self.wait(seconds)
+        self.register(number, [name])
+        self._finish(number)
+        for other in range(GATEWAYS):
+            if other not in self.busy:
+                self.follow(other)
+                self._finish(other)
+
+    @rule(number=st.integers(0, GATEWAYS - 1), name=st.sampled_from(NAMES))
+    def delete_and_purge(self, number: int, name: str) -> None:
+        """A tombstone comes and goes, while others look away."""
+        if number in self.busy:
+            return
+        self.delete(number, name)
+        self._finish(number)
+        self.wait(4000.0)
+        self.purge(number)
+        self._finish(number)
+
+    @rule(number=st.integers(0, GATEWAYS - 1), name=st.sampled_from(NAMES))
     def register_what_another_gateway_has(self, number: int, name: str) -> None:
         """The same definition again: unchanged, unless it was changed meanwhile."""
         if number in self.busy:
@@ -140,6 +175,8 @@ class SeveralWriters(RuleBasedStateMachine):
         self._finish(number)
 
     def _finish(self, number: int) -> None:
+        if number not in self.busy:
+            return
         with suppress(StoreUnavailableError):
             self.busy[number][0].finish()
         self._settle(number)
