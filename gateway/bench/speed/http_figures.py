@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,49 +17,62 @@ from gateway.bench.speed.processes import child_environment
 from gateway.bench.speed.serving import served
 from gateway.bench.speed.text_rows import search_settings
 
-_ROWS: Final = 10_000
-_CONNECTIONS: Final = 64
-_RATE: Final = 300.0
-_SECONDS: Final = 10.0
-_CALLS: Final = 300
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpPlan:
+    """How much is asked of the server."""
+
+    rows: int = 10_000
+    connections: int = 64
+    rate: float = 300.0
+    """Searches a second, where they come at a fixed rate."""
+    seconds: float = 10.0
+    calls: int = 300
+    """Streamed answers."""
+
+
+_PLAN: Final = HttpPlan()
 
 
 def http_rows() -> Iterator[tuple[str, bool, FigureMaker]]:
     """(key, whether it belongs to a quick run, how it is measured)."""
-    yield f"http-{short(_ROWS)}", False, search_figures
-    yield f"http-writes-{short(_ROWS)}", False, writing_figures
+    name = short(_PLAN.rows)
+    yield f"http-{name}", False, search_figures
+    yield f"http-writes-{name}", False, writing_figures
     yield "stream-overhead", False, stream_figures
 
 
-def search_figures(bench: Bench) -> list[Figure]:
+def search_figures(bench: Bench, plan: HttpPlan = _PLAN) -> list[Figure]:
     """Searches as fast as they are answered, and at a fixed rate."""
-    given, name = search_settings(bench, _ROWS), short(_ROWS)
+    given, name = search_settings(bench, plan.rows), short(plan.rows)
     with served(Path(given["home"])) as server:
-        load = {**_load(given), "host": server.host, "port": server.port}
+        load = {**_load(given, plan), "host": server.host, "port": server.port}
         computed = server.cpu_seconds()
         free = bench.measure("load:closed", load)
         computed = (server.cpu_seconds() - computed) / max(free["all_answered"], 1)
-        fixed = bench.measure("load:opened", {**load, "rate": _RATE})
+        fixed = bench.measure("load:opened", {**load, "rate": plan.rate})
     return [
         Figure(
             key=f"http-closed-{name}",
-            title=f"searches over HTTP, {_CONNECTIONS} connections, {_ROWS:,} tools",
+            title=f"searches over HTTP, {plan.connections} connections, {plan.rows:,} tools",
             value=free["per_second"],
             unit="/s",
             check=f"{_check(bench, free)}, {computed * 1e3:.2f} ms of the server's CPU each",
             details={**_without_answers(free), "server_cpu_ms": computed * 1e3},
         ),
-        *_latencies(bench, fixed, f"http-open-{{}}-{name}", f"at {_RATE:.0f} searches/s over HTTP, {_ROWS:,} tools"),
+        *_latencies(
+            bench, fixed, f"http-open-{{}}-{name}", f"at {plan.rate:.0f} searches/s over HTTP, {plan.rows:,} tools"
+        ),
     ]
 
 
-def writing_figures(bench: Bench) -> list[Figure]:
+def writing_figures(bench: Bench, plan: HttpPlan = _PLAN) -> list[Figure]:
     """The same fixed rate while another client registers tools without a pause, flushes and snapshots included."""
-    given, name = search_settings(bench, _ROWS), short(_ROWS)
+    given, name = search_settings(bench, plan.rows), short(plan.rows)
     with served(Path(given["home"])) as server:
-        load = {**_load(given), "host": server.host, "port": server.port, "rate": _RATE}
-        record = bench.measure("load_and_writes:searches_during_writes", {**load, "rows": _ROWS})
-    said = f"at {_RATE:.0f} searches/s while {record['written_per_second']:.0f} tools/s are written, {_ROWS:,} tools"
+        load = {**_load(given, plan), "host": server.host, "port": server.port, "rate": plan.rate}
+        record = bench.measure("load_and_writes:searches_during_writes", {**load, "rows": plan.rows})
+    said = f"at {plan.rate:.0f} searches/s while {record['written_per_second']:.0f} tools/s are written, {plan.rows:,} tools"
     return [
         *_latencies(bench, record["searches"], f"http-writes-{{}}-{name}", said),
         Figure(
@@ -72,21 +86,21 @@ def writing_figures(bench: Bench) -> list[Figure]:
     ]
 
 
-def stream_figures(bench: Bench) -> list[Figure]:
+def stream_figures(bench: Bench, plan: HttpPlan = _PLAN) -> list[Figure]:
     """What the gateway adds to the time to the first token."""
-    given = search_settings(bench, _ROWS)
+    given = search_settings(bench, plan.rows)
     with _upstream() as port:
         environment = {"TOOLSCOUT_UPSTREAM_URL": f"http://127.0.0.1:{port}/v1"}
         with served(Path(given["home"]), environment) as server:
             direct = ["127.0.0.1", port, "/v1/chat/completions"]
             through = [server.host, server.port, "/v1/chat/completions"]
-            asked = {"direct": direct, "through": through, "calls": _CALLS}
+            asked = {"direct": direct, "through": through, "calls": plan.calls}
             record = bench.measure("streaming:first_tokens", asked)
     median, low, high = record["added_ms"]
     return [
         Figure(
             key="stream-overhead",
-            title=f"added to the time to the first streamed token, {_ROWS:,} tools",
+            title=f"added to the time to the first streamed token, {plan.rows:,} tools",
             value=median,
             unit="ms",
             low=low,
@@ -114,13 +128,13 @@ def _upstream() -> Generator[int]:
         process.communicate()
 
 
-def _load(given: Mapping[str, Any]) -> dict[str, Any]:
+def _load(given: Mapping[str, Any], plan: HttpPlan) -> dict[str, Any]:
     return {
         "data": given["data"],
         "path": "/v1/search",
         "bodies": [json.dumps({"query": text, "max_results": DEPTH}) for text in given["requests"]],
-        "connections": _CONNECTIONS,
-        "seconds": _SECONDS,
+        "connections": plan.connections,
+        "seconds": plan.seconds,
     }
 
 

@@ -20,6 +20,7 @@ from gateway.home import live_server
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 20.0
 _POLL_SECONDS: Final = 0.05
+_LAST_LINES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def _url(home: Path, process: subprocess.Popen[bytes], log: IO[bytes]) -> str:
             return server.url
         if process.poll() is not None:
             log.seek(0)
-            said = log.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise LaneError(f"`toolscout serve` ended with code {process.returncode}: {''.join(said)}")
+            said = " / ".join(log.read().decode(errors="replace").strip().splitlines()[-_LAST_LINES:])
+            raise LaneError(f"`toolscout serve` ended with code {process.returncode}: {said}")
         time.sleep(_POLL_SECONDS)
     raise LaneError(f"`toolscout serve` did not answer within {_START_SECONDS:.0f} s")

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 import numpy as np
 import pytest
 
@@ -139,9 +138,7 @@ def test_an_encoder_that_knows_its_vectors_gives_each_announced_tool_its_own() -
         known.embed_documents(["a", "b", "c"])
 
 
-async def test_a_filled_catalog_is_searched_and_written_to(
-    data: BenchData, settings: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_filled_catalog_is_searched_and_written_to(data: BenchData, settings: dict[str, Any], tmp_path: Path) -> None:
     given = {
         **settings,
         "data": str(data.folder),
@@ -152,18 +149,15 @@ async def test_a_filled_catalog_is_searched_and_written_to(
         "needed": [request.row for request in data.requests],
     }
 
-    def run() -> None:
-        filled = fill(given)
-        assert (filled["tools"], filled["refused"]) == (120, 0)
-        assert filled["tools_per_second"] > 0
-        started = start(given)
-        assert started["tools"] == 120
-        assert started["found"] > 0
-        written = writes(given)
-        assert written["seen"] == 1.0
-        contender = own(given)
-        turn = contender.turn([0])
-        contender.close()
-        assert needed_check([0])({0: turn.answers[0]}) == ("needed tool in 10", 1.0)
-
-    await anyio.to_thread.run_sync(run)
+    filled = fill(given)
+    assert (filled["tools"], filled["refused"]) == (120, 0)
+    assert filled["tools_per_second"] > 0
+    started = start(given)
+    assert started["tools"] == 120
+    assert started["found"] > 0
+    written = writes(given)
+    assert written["seen"] == 1.0
+    contender = own(given)
+    turn = contender.turn([0])
+    contender.close()
+    assert needed_check([0])({0: turn.answers[0]}) == ("needed tool in 10", 1.0)
