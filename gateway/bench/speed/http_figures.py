@@ -60,9 +60,7 @@ def search_figures(bench: Bench, plan: HttpPlan = _PLAN) -> list[Figure]:
             check=f"{_check(bench, free)}, {computed * 1e3:.2f} ms of the server's CPU each",
             details={**_without_answers(free), "server_cpu_ms": computed * 1e3},
         ),
-        *_latencies(
-            bench, fixed, f"http-open-{{}}-{name}", f"at {plan.rate:.0f} searches/s over HTTP, {plan.rows:,} tools"
-        ),
+        *_latencies(bench, fixed, f"http-open-{{}}-{name}", f"over HTTP at {plan.rate:.0f}/s, {plan.rows:,} tools"),
     ]
 
 
@@ -72,7 +70,8 @@ def writing_figures(bench: Bench, plan: HttpPlan = _PLAN) -> list[Figure]:
     with served(Path(given["home"])) as server:
         load = {**_load(given, plan), "host": server.host, "port": server.port, "rate": plan.rate}
         record = bench.measure("load_and_writes:searches_during_writes", {**load, "rows": plan.rows})
-    said = f"at {plan.rate:.0f} searches/s while {record['written_per_second']:.0f} tools/s are written, {plan.rows:,} tools"
+    written = record["written_per_second"]
+    said = f"over HTTP at {plan.rate:.0f}/s while {written:.0f} tools/s are written, {plan.rows:,} tools"
     return [
         *_latencies(bench, record["searches"], f"http-writes-{{}}-{name}", said),
         Figure(
@@ -142,7 +141,7 @@ def _latencies(bench: Bench, record: Mapping[str, Any], key: str, said: str) -> 
     for share in ("p50", "p99"):
         yield Figure(
             key=key.format(share),
-            title=f"{share} {said}",
+            title=f"{share} of searches {said}",
             value=record["ms"][share],
             unit="ms",
             check=_check(bench, record),
