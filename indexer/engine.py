@@ -34,7 +34,16 @@ from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.embedders.base import Embedder, Vectors
 from indexer.lexical import LexicalMatches, LexicalSnapshot
 from indexer.matrix import Floats, MatrixSnapshot, Rows
-from indexer.ranking import DEED_WEIGHT, MAX_UNREAD_SHARE, USED_BONUS, split_needs, unread_share, words_share
+from indexer.ranking import (
+    DEED_WEIGHT,
+    DEED_WORDS,
+    MAX_UNREAD_SHARE,
+    USED_BONUS,
+    length_in_words,
+    split_needs,
+    unread_share,
+    words_share,
+)
 from indexer.search_plan import GATHER_SHARE
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -206,9 +215,9 @@ def _text_scores(matches: LexicalMatches, lexical: LexicalSnapshot, seen: SeenRo
 
 
 def _factors(query: str, lexical: LexicalSnapshot, seen: SeenRows) -> Floats | None:
-    """(m,) what the deed of each row leaves of its score; None where the query names no deed."""
+    """(m,) what the deed of each row leaves of its score; None where the query names no deed, or is long."""
     wanted = deeds_named(query)
-    if not wanted:
+    if not wanted or length_in_words(query) > DEED_WORDS:
         return None
     # A table of every mask: cheaper than arithmetic on every row.
     return np.take(1 - DEED_WEIGHT * conflicts(wanted), seen.of(lexical.deeds), mode="clip")

@@ -25,6 +25,8 @@ CONTEXT_WEIGHT: Final = np.float32(0.4)
 """What the user said, beside 1 for the query that a model made of it; design/retrieval.md, "The conversation"."""
 DEED_WEIGHT: Final = np.float32(0.12)
 """What a tool loses that undoes what is asked for; design/retrieval.md, "Deeds"."""
+DEED_WORDS: Final = 15
+"""A longer request asks for more than it names: the last of its steps may undo what the first has made."""
 USED_BONUS: Final = np.float32(0.06)
 """For tools of a namespace that the conversation has used; design/retrieval.md, "The conversation"."""
 
@@ -105,7 +107,7 @@ def split_needs(query: str) -> tuple[str, ...]:
 
     Reads English, Korean, Chinese and Japanese stops, semicolons and line breaks; at most `MAX_NEEDS`.
     """
-    needs = tuple(sentence for sentence in _sentences(query) if _length_in_words(sentence) >= MIN_NEED_WORDS)
+    needs = tuple(sentence for sentence in _sentences(query) if length_in_words(sentence) >= MIN_NEED_WORDS)
     return needs[:MAX_NEEDS] if len(needs) > 1 else ()
 
 
@@ -185,7 +187,7 @@ def _sentences(query: str) -> list[str]:
     return [sentence for sentence in (*sentences, joined) if sentence]
 
 
-def _length_in_words(sentence: str) -> float:
+def length_in_words(sentence: str) -> float:
     """Words; of scripts written without spaces, two characters count as one."""
     unspaced = len(_UNSPACED_LETTERS.findall(sentence))
     return len(_WORDS.findall(_UNSPACED_LETTERS.sub(" ", sentence))) + unspaced / 2
