@@ -23,7 +23,7 @@ from benchmarks.scale_simulation import (
 SERVICE = 0.01
 
 
-@pytest.mark.parametrize(("workers", "load"), [(1, 0.5), (4, 0.7), (10, 0.7)])
+@pytest.mark.parametrize(("workers", "load"), [(1, 0.5), (4, 0.6), (10, 0.6)])
 def test_one_queue_with_exponential_service_waits_as_erlang_says(workers: int, load: float) -> None:
     rate = load * workers / SERVICE
     setup = Setup(
@@ -31,12 +31,12 @@ def test_one_queue_with_exponential_service_waits_as_erlang_says(workers: int, l
         workers=workers,
         draw=exponential(SERVICE),
         routing="shared",
-        seconds=120_000 / rate + 20,
+        seconds=60_000 / rate + 20,
         warm_up_seconds=20,
     )
     outcome = simulate(setup)
-    assert len(outcome.took) > 115_000
-    assert fmean(outcome.waited) == pytest.approx(waiting_of_mmc(rate, SERVICE, workers), rel=0.06)
+    assert len(outcome.took) > 55_000
+    assert fmean(outcome.waited) == pytest.approx(waiting_of_mmc(rate, SERVICE, workers), rel=0.08)
     assert fmean(outcome.took) == pytest.approx(waiting_of_mmc(rate, SERVICE, workers) + SERVICE, rel=0.04)
     assert outcome.busy_seconds / (workers * (setup.seconds - 20)) == pytest.approx(load, rel=0.02)
 
@@ -44,7 +44,7 @@ def test_one_queue_with_exponential_service_waits_as_erlang_says(workers: int, l
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
 def test_constant_service_waits_as_pollaczek_and_khinchine_say(load: float) -> None:
     rate = load / SERVICE
-    setup = Setup(searches_per_second=rate, workers=1, draw=constant(SERVICE), seconds=120_000 / rate + 20)
+    setup = Setup(searches_per_second=rate, workers=1, draw=constant(SERVICE), seconds=60_000 / rate + 20)
     waited = fmean(simulate(setup).waited)
     assert waited == pytest.approx(waiting_of_mg1(rate, SERVICE), rel=0.06)
     assert waiting_of_mg1(rate, SERVICE, SERVICE**2) == pytest.approx(waiting_of_mmc(rate, SERVICE, 1))
@@ -52,7 +52,7 @@ def test_constant_service_waits_as_pollaczek_and_khinchine_say(load: float) -> N
 
 def test_queues_of_their_own_wait_as_that_many_single_workers() -> None:
     rate, workers = 0.7 * 5 / SERVICE, 5
-    setup = Setup(searches_per_second=rate, workers=workers, draw=constant(SERVICE), seconds=120_000 / rate + 5)
+    setup = Setup(searches_per_second=rate, workers=workers, draw=constant(SERVICE), seconds=60_000 / rate + 5)
     waited = fmean(simulate(setup).waited)
     assert waited == pytest.approx(waiting_of_mg1(rate / workers, SERVICE), rel=0.06)
 
