@@ -5,7 +5,7 @@ changes. `OwnedLog` is for a store with one owner; `SharedLog` follows the proto
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, Final, Protocol, final
 
@@ -39,7 +39,8 @@ class Position:
 
     def to_record(self) -> dict[str, Any]:
         """For a snapshot file."""
-        return asdict(self)
+        pending = [list(span) for span in self.pending]
+        return {"catalog_id": self.catalog_id, "through": self.through, "pending": pending}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Position":

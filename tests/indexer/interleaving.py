@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -213,6 +214,7 @@ class Gateway:
         *,
         encoder: str = "hashing",
         tombstone_seconds: float = 3600.0,
+        snapshot_path: Path | None = None,
     ) -> None:
         self._store = SteppingStore(store)
         embedder = CountingEmbedder(encoder, DIMENSIONS)
@@ -231,7 +233,15 @@ class Gateway:
             timing=timing,
             tombstone_seconds=tombstone_seconds,
         )
-        self.writer = CatalogWriter(self._store, embedder, _accept, store_id="shared", log=self.log, monotonic=clock)
+        self.writer = CatalogWriter(
+            self._store,
+            embedder,
+            _accept,
+            store_id="shared",
+            snapshot_path=snapshot_path,
+            log=self.log,
+            monotonic=clock,
+        )
 
     def register(self, definitions: Sequence[ToolDefinition]) -> int:
         """As a client's request; the revision of its answer."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from qdrant_client import QdrantClient
@@ -187,6 +188,19 @@ def test_a_reading_goes_on_while_a_lease_is_open_and_reads_nothing_twice(store: 
         assert not follower.writer.follow()
     assert follower.writer.state.n_rows == rows == 5
     stalled.finish()
+
+
+def test_a_snapshot_remembers_what_might_still_come(store: SharedToolStore, clock: Clock, tmp_path: Path) -> None:
+    slow, fast = Gateway(store, clock, 1), Gateway(store, clock, 2)
+    stalled = registering(slow, tool("slow"))
+    stalled.run_until("upsert_newer")
+    fast.register([tool("fast")])
+    saving = Gateway(store, clock, 3, snapshot_path=tmp_path / "one")
+    saving.writer.close()
+    stalled.finish()
+    again = Gateway(store, clock, 4, snapshot_path=tmp_path / "one")
+    assert set(seen(again)) == {"slow", "fast"}
+    assert again.writer.state.n_rows == 2
 
 
 def test_a_gateway_that_was_away_longer_than_tombstones_are_kept_reads_everything_again(
