@@ -2,6 +2,8 @@
 
 import json
 import os
+import sys
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -118,7 +120,7 @@ def _baseline(file: Path | None) -> Mapping[str, Any] | None:
 
 @contextmanager
 def _progress() -> Generator[Progress]:
-    """One bar a stage, on stderr."""
+    """One bar a stage on stderr, or where nobody watches a line when it is done."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
@@ -128,6 +130,10 @@ def _progress() -> Generator[Progress]:
         tasks: dict[str, TaskID] = {}
 
         def advance(stage: str, done: int, total: int) -> None:
+            if not bars.console.is_terminal:
+                if total and done >= total:
+                    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {stage}\n")
+                return
             if stage not in tasks:
                 tasks[stage] = bars.add_task(stage, total=total or None)
             bars.update(tasks[stage], completed=done, total=total or None)

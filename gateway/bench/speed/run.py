@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
@@ -29,20 +30,13 @@ def run_speed(bench: Bench, *, now: Callable[[], datetime] = lambda: datetime.no
     machine, load = this_machine(), load_average()
     remove_leftovers(bench.data.folder)
     started, began = now(), time.perf_counter()
-    failed: dict[str, str] = {}
-    figures: list[Record] = []
-    for key, make in _wanted(bench, (*figure_rows(), *http_rows())):
-        measured = _guarded(key, failed, lambda make=make: make(bench))
-        figures.extend(figure.record() for figure in measured or ())
-    races: list[Record] = []
-    for key, make in _wanted(bench, (*dense_rows(), *text_rows())):
-        race = _guarded(key, failed, lambda make=make: _race(bench, make(bench)))
-        if race is not None:
-            races.append(race)
-    growth: list[Record] = []
-    if not bench.options.quick and bench.options.wants("growth"):
-        table = _guarded("growth", failed, lambda: growth_table(bench, million=bench.options.million))
-        growth.extend(one.record() for one in table or ())
+    measured = _Measured()
+    try:
+        _measure(bench, measured)
+    except KeyboardInterrupt:
+        # Half an hour of figures is worth more than none.
+        measured.failed["interrupted"] = "what comes after the rows above was not measured"
+    races, figures, growth = measured.races, measured.figures, measured.growth
     pace = QUICK if bench.options.quick else FULL
     return {
         "schema": SCHEMA,
@@ -67,9 +61,33 @@ def run_speed(bench: Bench, *, now: Callable[[], datetime] = lambda: datetime.no
         "races": races,
         "figures": figures,
         "growth": growth,
-        "failed": failed,
+        "failed": measured.failed,
         "targets": [verdict.record() for verdict in verdicts(races, figures, growth)],
     }
+
+
+@dataclass(slots=True)
+class _Measured:
+    """What a run has so far."""
+
+    races: list[Record] = field(default_factory=list[Record])
+    figures: list[Record] = field(default_factory=list[Record])
+    growth: list[Record] = field(default_factory=list[Record])
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def _measure(bench: Bench, measured: _Measured) -> None:
+    failed = measured.failed
+    for key, make in _wanted(bench, (*figure_rows(), *http_rows())):
+        figures = _guarded(key, failed, lambda make=make: make(bench))
+        measured.figures.extend(figure.record() for figure in figures or ())
+    for key, make in _wanted(bench, (*dense_rows(), *text_rows())):
+        race = _guarded(key, failed, lambda make=make: _race(bench, make(bench)))
+        if race is not None:
+            measured.races.append(race)
+    if not bench.options.quick and bench.options.wants("growth"):
+        table = _guarded("growth", failed, lambda: growth_table(bench, million=bench.options.million))
+        measured.growth.extend(one.record() for one in table or ())
 
 
 def _wanted(bench: Bench, rows: Iterable[tuple[str, bool, _Made]]) -> list[tuple[str, _Made]]:

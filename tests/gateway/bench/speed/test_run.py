@@ -32,6 +32,19 @@ def test_a_run_records_its_rows_with_right_answers_and_names_the_peers_it_left_o
     assert "10 nearest of 1,000 x 256" in render_markdown(record)
 
 
+def test_a_run_that_is_interrupted_keeps_what_it_has(data: BenchData) -> None:
+    def interrupt(stage: str, done: int, total: int) -> None:
+        if "x 384" in stage:
+            raise KeyboardInterrupt
+
+    bench = Bench(data=data, encoder=ENCODER, options=Options(only=("dense-1k-256", "batch-10k")), heard=interrupt)
+
+    record = run_speed(bench)
+
+    assert [race["key"] for race in record["races"]] == ["dense-1k-256"]
+    assert "not measured" in record["failed"]["interrupted"]
+
+
 def test_a_row_that_fails_is_named_and_the_others_are_measured(data: BenchData) -> None:
     record = _run(data, Options(only=("write-10k", "dense-1k-384")), encoder="nonesuch")
 
