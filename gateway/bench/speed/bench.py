@@ -15,14 +15,14 @@ from gateway.bench.speed.race import Entry, Outcome, Pace, run_race
 Check = Callable[[Mapping[int, Sequence[int]]], tuple[str, float]]
 
 FULL: Final = Pace()
-QUICK: Final = Pace(rounds=7, turn_seconds=0.1, lane_seconds=6.0)
+QUICK: Final = Pace(rounds=7, turn_seconds=0.1, lane_seconds=4.0, check_seconds=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
     """After so many seconds a contender is cut and shown as skipped."""
 
-    open_seconds: float = 240.0
+    open_seconds: float = 300.0
     turn_seconds: float = 60.0
     measure_seconds: float = 1800.0
     """Of our own measurements, which fill whole catalogs."""

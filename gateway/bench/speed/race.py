@@ -23,6 +23,8 @@ class Pace:
     """About how long a turn is: fast contenders make many calls in it, slow ones one."""
     lane_seconds: float = 20.0
     """Of calls of one contender; after that it rests, with the rounds it has."""
+    check_seconds: float = 5.0
+    """Of further calls, which are not timed: so that answers to many queries are checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +146,10 @@ class _Race:
         self._step()
 
     def answer_the_rest(self, run: _Run) -> None:
-        """Untimed: queries that had no turn, as far as a contender's time goes, so that the check is of many."""
+        """Untimed: queries that had no turn, as far as the time for that goes."""
         if run.entry.check is None or not run.seconds:
             return
-        count = int(self._pace.lane_seconds / max(run.spent / len(run.seconds), _SHORTEST))
+        count = int(self._pace.check_seconds / max(run.spent / len(run.seconds), _SHORTEST))
         missing = [number for number in range(self._queries) if number not in run.answers][:count]
         if missing:
             self._turn(run, missing)
@@ -179,7 +181,7 @@ def _result(run: _Run, first: _Run) -> Result:
         p99_milliseconds=percentile(run.seconds, 99) * in_milliseconds if len(run.seconds) >= _WORTH_A_P99 else None,
         ratio=relative if run is not first else Spread(1.0, 1.0, 1.0),
         check=entry.check(run.answers) if entry.check is not None else None,
-        checked=len(run.answers),
+        checked=len(run.answers) * entry.per_call,
         calls=len(run.seconds),
         notes=run.notes,
     )
