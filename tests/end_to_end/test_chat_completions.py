@@ -72,7 +72,9 @@ async def test_hidden_rounds_find_and_run_a_catalog_tool_and_their_usage_is_summ
     stage.script.enqueue(
         wish("search_tools", queries=["list S3 buckets"]), wish("aws-s3__ListBuckets"), "You have one bucket."
     )
-    raw = await stage.client.chat.completions.with_raw_response.create(model="m", messages=QUESTION)
+    raw = await stage.client.chat.completions.with_raw_response.create(
+        model="m", messages=[{"role": "user", "content": "Which S3 buckets do I have?"}]
+    )
     answer = raw.parse()
     assert raw.headers["x-toolscout-rounds"] == "3"
     assert raw.headers["x-toolscout-stop"] == "answer"
