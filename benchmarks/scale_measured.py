@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from statistics import fmean
 from typing import Any, TypeAlias
 
 from benchmarks.scale_simulation import Draw, drawn_from
 
 Record: TypeAlias = Mapping[str, Any]
-Quantiles: TypeAlias = Sequence[tuple[float, float]]
-"""(share, milliseconds), ascending."""
+Sample: TypeAlias = Sequence[float]
+"""Milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -54,32 +54,29 @@ class MeasuredCatalog:
         return float(self.costs["contention"].get("slower", 1.0))
 
     @cached_property
-    def views(self) -> dict[int, dict[int, Quantiles]]:
+    def views(self) -> dict[int, dict[int, Sample]]:
         """By tools that a search sees, by batch size: its time on a quiet machine."""
-        views: dict[int, dict[int, Quantiles]] = {}
+        views: dict[int, dict[int, Sample]] = {}
         for search in self.catalog["searches"]:
-            points = [(float(share), float(at)) for share, at in search["milliseconds"]]
-            views.setdefault(int(search["view_rows"]), {})[int(search["batch"])] = points
+            views.setdefault(int(search["view_rows"]), {})[int(search["batch"])] = search["milliseconds"]
         return views
 
     def draw(self, view_rows: int) -> Draw:
         """Times of batches over HTTP, with the other core busy."""
-        sizes = {
-            batch: [(share, at * self.slower) for share, at in points]
-            for batch, points in self.views[view_rows].items()
-        }
+        views = self.views[view_rows]
+        sizes = {batch: [one * self.slower for one in sample] for batch, sample in views.items()}
         return drawn_from(sizes, self.http_seconds)
 
     def alone_seconds(self, view_rows: int) -> float:
         """Mean time of one search over HTTP, with the other core busy."""
-        return mean_milliseconds(self.views[view_rows][1]) / 1e3 * self.slower + self.http_seconds
+        return fmean(self.views[view_rows][1]) / 1e3 * self.slower + self.http_seconds
 
     def capacity(self, view_rows: int) -> tuple[float, int]:
         """The most searches a second that a process can answer, and in batches of how many."""
         sizes = self.views[view_rows]
         return max(
-            (batch / (mean_milliseconds(points) / 1e3 * self.slower + batch * self.http_seconds), batch)
-            for batch, points in sizes.items()
+            (batch / (fmean(sample) / 1e3 * self.slower + batch * self.http_seconds), batch)
+            for batch, sample in sizes.items()
         )
 
     def summary(self) -> dict[str, Any]:
@@ -88,19 +85,14 @@ class MeasuredCatalog:
             "tools": self.rows,
             "bytes_per_tool": round(self.bytes_per_tool),
             "search_milliseconds": {
-                str(view): {str(batch): round(mean_milliseconds(points) / batch, 3) for batch, points in sizes.items()}
+                str(view): {str(batch): round(fmean(sample) / batch, 3) for batch, sample in sizes.items()}
                 for view, sizes in self.views.items()
             },
             "changes_applied_per_second": self.applied_per_second,
             "start_seconds": self.start_seconds,
             "snapshot_gigabytes": round(self.catalog["snapshot"]["bytes"] / 1e9, 2),
             "snapshot_processor_seconds": self.save_seconds,
-            "compaction_processor_seconds": self.catalog["compaction"]["processor_seconds"],
+            "compaction_processor_seconds": self.catalog.get("compaction", {}).get("processor_seconds"),
             "slower_beside_another": self.slower,
             "http_milliseconds": round(self.http_seconds * 1e3, 4),
         }
-
-
-def mean_milliseconds(points: Quantiles) -> float:
-    """The mean of a distribution that is known by its quantiles: linear between them."""
-    return sum((at_low + at_high) / 2 * (high - low) for (low, at_low), (high, at_high) in pairwise(points))

@@ -67,7 +67,7 @@ def _costs(plan: Record) -> str:
             f"{one['start_seconds']:.2f}",
             f"{one['snapshot_gigabytes']:.2f}",
             f"{one['snapshot_processor_seconds']:.1f}",
-            f"{one['compaction_processor_seconds']:.1f}",
+            "" if (compaction := one["compaction_processor_seconds"]) is None else f"{compaction:.1f}",
         )
         for one in plan["measured"]
         for view, batches in one["search_milliseconds"].items()

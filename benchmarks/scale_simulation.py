@@ -94,23 +94,16 @@ class Outcome:
         return times[min(len(times) - 1, math.ceil(share * len(times)) - 1)]
 
 
-def drawn_from(quantiles: Mapping[int, Sequence[tuple[float, float]]], added_seconds: float = 0.0) -> Draw:
-    """Draws from measured quantiles, {batch: [(share, milliseconds), ...]}; `added_seconds` for each search beside it.
+def drawn_from(samples: Mapping[int, Sequence[float]], added_seconds: float = 0.0) -> Draw:
+    """Draws from measured times, {batch: [milliseconds, ...]}; `added_seconds` for each search beside it.
 
     Between two measured batch sizes the larger one is drawn, in proportion to the searches in it.
     """
-    sizes = sorted(quantiles)
+    sizes = sorted(samples)
 
     def draw(source: random.Random, batch: int) -> float:
         size = sizes[min(bisect_left(sizes, batch), len(sizes) - 1)]
-        points = quantiles[size]
-        share = source.random()
-        place = min(max(bisect_left(points, (share, -math.inf)), 1), len(points) - 1)
-        (low, at_low), (high, at_high) = points[place - 1], points[place]
-        part = (share - low) / (high - low) if high > low else 0.0
-        milliseconds = at_low + part * (at_high - at_low)
-        scale = batch / size if batch > 1 or size == 1 else 1.0
-        return milliseconds / 1e3 * scale + batch * added_seconds
+        return source.choice(samples[size]) / 1e3 * batch / size + batch * added_seconds
 
     return draw
 
