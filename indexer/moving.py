@@ -4,7 +4,7 @@ import logging
 import shutil
 import time
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,11 +14,20 @@ from indexer.embedders.base import Embedder
 from indexer.embedders.factory import make_embedder
 from indexer.errors import EncoderMismatchError, StoreError, StoreMissingError
 from indexer.migration import Filling, MoveReport, Progress, ServerMove
-from indexer.opening import STORE_DIRECTORY, recover_store, server_store, shared_timing
+from indexer.opening import STORE_DIRECTORY, collection_options, recover_store, server_store, shared_timing
 from indexer.registering import encoder_id_of
-from indexer.settings import IndexerSettings
+from indexer.settings import IndexerSettings, QdrantSettings
 from indexer.stores.edge import EdgeToolStore, stored_dimensions
 from indexer.stores.ledger import Ledger
+from indexer.stores.qdrant_calls import Pauses, QdrantCalls, connect
+from indexer.stores.qdrant_collection import (
+    collection_params,
+    create_collection,
+    find_collection,
+    next_name,
+    switch_alias,
+    width_of,
+)
 
 if TYPE_CHECKING:
     from indexer.stores.qdrant import QdrantToolStore
@@ -59,77 +68,88 @@ def move_back(settings: IndexerSettings, *, progress: Progress, embedder: Embedd
 # On a server.
 
 
-@dataclass(frozen=True, slots=True)
 class _Server:
     """A connection that finds, makes and removes collections behind one alias."""
 
-    settings: IndexerSettings
+    def __init__(self, settings: QdrantSettings) -> None:
+        self._settings = settings
+        self._client = connect(str(settings.url), api_key=settings.api_key, timeout_seconds=settings.timeout_seconds)
+        self._calls = QdrantCalls(settings.collection, Pauses(settings.timeout_seconds))
+        self.alias = settings.collection
 
-    def open(self, collection: str | None, dimensions: int) -> "QdrantToolStore":
-        return server_store(self.settings.qdrant, dimensions, collection=collection)
-
-    def current(self) -> "QdrantToolStore":
-        """The store over the collection that the catalog is in now, as wide as that is. Raises: StoreMissingError."""
-        with closing(self.open(None, 1)) as probe:
-            found = probe.find()
+    def current(self) -> str:
+        """The collection that the catalog is in now. Raises: StoreMissingError."""
+        found = find_collection(self._client, self._calls, self.alias)
         if found is None:
             raise StoreMissingError(_EMPTY)
-        return self.existing(found)
+        return found
 
-    def existing(self, collection: str) -> "QdrantToolStore":
+    def has(self, collection: str) -> bool:
+        return self._calls(lambda: self._client.collection_exists(collection))
+
+    def open(self, collection: str) -> "QdrantToolStore":
         """As wide as the collection is. Raises: StoreMissingError."""
-        with closing(self.open(collection, 1)) as probe:
-            if probe.find() is None:
-                raise StoreMissingError(f"The collection {collection!r} is not there any more.")
-            dimensions = probe.handle().dimensions
-        return self.open(collection, dimensions)
+        params = collection_params(self._client, self._calls, collection)
+        return server_store(self._settings, width_of(params, collection), collection=collection)
+
+    def create(self, dimensions: int) -> "QdrantToolStore":
+        """One more collection with the numbered names of the alias."""
+        made = next_name(self._client, self._calls, self.alias)
+        create_collection(self._client, self._calls, made, dimensions, collection_options(self._settings))
+        return self.open(made)
+
+    def switch(self, collection: str) -> None:
+        """Let the alias mean this collection from now on, in one step."""
+        switch_alias(self._client, self._calls, self.alias, collection)
+
+    def drop(self, collection: str) -> None:
+        self._calls(lambda: self._client.delete_collection(collection))
+
+    def close(self) -> None:
+        self._client.close()
 
 
 def _on_server(
     settings: IndexerSettings, encoder: str, embedder: Embedder, *, keep_old: bool, progress: Progress
 ) -> MoveReport:
-    server = _Server(settings)
-    with closing(server.current()) as source:
+    with closing(_Server(settings.qdrant)) as server, closing(server.open(server.current())) as source:
         ledger = source.ledger()
         if ledger.encoder_id == encoder_id_of(embedder) and not ledger.sealed_for:
             return _nothing_to_do(ledger, source.handle().name)
-        with closing(_target(server, source, ledger, embedder)) as target:
-            return _move(settings, source, target, encoder, embedder, keep_old=keep_old, progress=progress)
+        with closing(_target(server, ledger, embedder)) as target:
+            return _move(settings, server, source, target, encoder, embedder, keep_old=keep_old, progress=progress)
 
 
-def _target(server: _Server, source: "QdrantToolStore", ledger: Ledger, embedder: Embedder) -> "QdrantToolStore":
+def _target(server: _Server, ledger: Ledger, embedder: Embedder) -> "QdrantToolStore":
     """The collection that an earlier move to this encoder began to fill or kept, or else a new one."""
-    if ledger.target:
-        try:
-            begun = server.existing(ledger.target)
-        except StoreMissingError:
-            _log.info("the collection %s of an earlier move is gone", ledger.target)
-        else:
-            if begun.ledger().encoder_id in ("", encoder_id_of(embedder)) and begun.width == embedder.dimensions:
-                return begun
-            begun.close()
-    made = source.create_beside(server.settings.qdrant.collection, embedder.dimensions)
-    return server.open(made, embedder.dimensions)
+    if ledger.target and server.has(ledger.target):
+        begun = server.open(ledger.target)
+        if (
+            begun.ledger().encoder_id in ("", encoder_id_of(embedder))
+            and begun.handle().dimensions == embedder.dimensions
+        ):
+            return begun
+        begun.close()
+    return server.create(embedder.dimensions)
 
 
 def _back_on_server(settings: IndexerSettings, *, progress: Progress, embedder: Embedder | None) -> MoveReport:
-    server = _Server(settings)
-    with closing(server.current()) as source:
+    with closing(_Server(settings.qdrant)) as server, closing(server.open(server.current())) as source:
         ledger = source.ledger()
-        if not ledger.origin:
+        if not ledger.origin or not server.has(ledger.origin):
             raise StoreMissingError(
-                f"The collection {source.handle().name!r} was not moved from one that was kept: there is nothing to go "
-                "back to."
+                f"The collection {source.handle().name!r} was not moved from one that is still there: there is nothing "
+                "to go back to."
             )
-        with closing(server.existing(ledger.origin)) as target:
+        with closing(server.open(ledger.origin)) as target:
             encoder = target.ledger().encoder
-            if embedder is None:
-                embedder = make_embedder(encoder)
-            return _move(settings, source, target, encoder, embedder, keep_old=True, progress=progress)
+            embedder = embedder or make_embedder(encoder)
+            return _move(settings, server, source, target, encoder, embedder, keep_old=True, progress=progress)
 
 
 def _move(
     settings: IndexerSettings,
+    server: _Server,
     source: "QdrantToolStore",
     target: "QdrantToolStore",
     encoder: str,
@@ -138,23 +158,21 @@ def _move(
     keep_old: bool,
     progress: Progress,
 ) -> MoveReport:
-    alias = settings.qdrant.collection
     name = source.handle().name
-    plain = name == alias  # from the time before aliases: its name cannot become one while it is there
+    plain = name == server.alias  # from the time before aliases: its name cannot become one while it is there
 
     def switch() -> None:
         if plain:
-            target.drop(name)
-        target.become(alias)
+            server.drop(name)
+        server.switch(target.handle().name)
         if not keep_old and not plain:
-            target.drop(name)
+            server.drop(name)
 
-    move = ServerMove(
-        source, target, embedder, encoder=encoder, timing=shared_timing(settings.qdrant), progress=progress
-    )
+    timing = shared_timing(settings.qdrant)
+    move = ServerMove(source, target, embedder, encoder=encoder, timing=timing, progress=progress)
     report = move.run(switch, keep_old=keep_old and not plain)
     if plain and keep_old:
-        note = f"The old collection could not be kept: it had the name {alias!r}, which is an alias now."
+        note = f"The old collection could not be kept: it had the name {server.alias!r}, which is an alias now."
         return replace(report, note=note)
     return report
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from indexer.stores.base import ToolStore
     from indexer.stores.edge import EdgeToolStore
     from indexer.stores.qdrant import QdrantToolStore
+    from indexer.stores.qdrant_collection import CollectionOptions
     from indexer.stores.revisions import Timing
     from indexer.vector_index import VectorToolIndex
     from indexer.writing import CatalogWriter
@@ -156,7 +157,6 @@ def server_store(
     """The store on the server that the settings name; nothing is sent yet. `collection`: another one than theirs."""
     from indexer.stores.qdrant import QdrantToolStore
     from indexer.stores.qdrant_calls import Pauses, connect
-    from indexer.stores.qdrant_collection import CollectionOptions
 
     timers = timers or Timers()
     client = connect(str(qdrant.url), api_key=qdrant.api_key, timeout_seconds=qdrant.timeout_seconds)
@@ -164,11 +164,16 @@ def server_store(
         client,
         collection or qdrant.collection,
         dimensions,
-        options=CollectionOptions(
-            shards=qdrant.shards, replicas=qdrant.replicas, write_consistency=qdrant.write_consistency
-        ),
+        options=collection_options(qdrant),
         pauses=Pauses(qdrant.timeout_seconds, sleep=timers.sleep, monotonic=timers.monotonic),
     )
+
+
+def collection_options(qdrant: QdrantSettings) -> "CollectionOptions":
+    """How a collection is made there."""
+    from indexer.stores.qdrant_collection import CollectionOptions
+
+    return CollectionOptions(shards=qdrant.shards, replicas=qdrant.replicas, write_consistency=qdrant.write_consistency)
 
 
 def shared_log(

@@ -5,13 +5,15 @@ and average lengths are constants, because a vector is written once and a catalo
 """
 
 import zlib
-from collections import Counter, defaultdict
+from collections import defaultdict
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from indexer.document import ToolDocument
-from indexer.lexical import DEFAULT_BM25F, FIELDS, tokenize
+from indexer.lexical import DEFAULT_BM25F, FIELDS
+from indexer.lexical.tokens import analyse, chunks
 from indexer.stores.base import SparseTerms
 
 _AVERAGE_TERMS: Final = (4.0, 7.0, 3.0, 23.0, 13.0, 57.0, 8.0, 2.0)
@@ -25,10 +27,10 @@ def document_terms(document: ToolDocument) -> SparseTerms:
     frequencies: defaultdict[int, float] = defaultdict(float)
     parameters = DEFAULT_BM25F
     for name, weight, b, average in zip(FIELDS, parameters.weights, parameters.b, _AVERAGE_TERMS, strict=True):
-        terms = tokenize(getattr(document, name)[:_MAX_TEXT])
+        terms = [term for chunk in chunks(getattr(document, name)[:_MAX_TEXT]) for term in _hashed_terms(chunk)]
         share = weight / (1.0 - b + b * len(terms) / average) if terms else 0.0
-        for term, count in Counter(map(_hashed, terms)).items():
-            frequencies[term] += share * count
+        for term in terms:
+            frequencies[term] += share
     k1 = parameters.k1
     values = np.fromiter(frequencies.values(), dtype=np.float32, count=len(frequencies))
     indices = np.fromiter(frequencies.keys(), dtype=np.uint32, count=len(frequencies))
@@ -37,10 +39,11 @@ def document_terms(document: ToolDocument) -> SparseTerms:
 
 def query_terms(query: str) -> SparseTerms:
     """(t,) terms of a query, each once, all of weight 1."""
-    indices = np.array(sorted({_hashed(term) for term in tokenize(query)}), dtype=np.uint32)
+    indices = np.array(sorted({term for chunk in chunks(query) for term in _hashed_terms(chunk)}), dtype=np.uint32)
     return SparseTerms(indices, np.ones(len(indices), dtype=np.float32))
 
 
-def _hashed(term: str) -> int:
-    """32 bits of a term, the same in every process; two of 100,000 terms share one about once."""
-    return zlib.crc32(term.encode())
+@lru_cache(maxsize=1 << 15)
+def _hashed_terms(chunk: str) -> tuple[int, ...]:
+    """32 bits of each term, the same in every process; two of 100,000 terms share them about once."""
+    return tuple(zlib.crc32(term.encode()) for term, _ in analyse(chunk))

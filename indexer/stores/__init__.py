@@ -1,1 +1,1 @@
-"""Durable catalogs: one file an engine, behind the `ToolStore` Protocol of `base`."""
+"""Durable catalogs behind the `ToolStore` Protocol of `base`; `ledger` and `revisions` are for those that are shared."""

@@ -12,13 +12,10 @@ from indexer.stores.qdrant_calls import Pauses, QdrantCalls
 from indexer.stores.qdrant_collection import (
     CollectionHandle,
     CollectionOptions,
-    create_collection,
     find_collection,
     highest_revision,
-    next_name,
     open_collection,
     put_ledger,
-    switch_alias,
 )
 
 if TYPE_CHECKING:
@@ -73,30 +70,6 @@ class QdrantToolStore:
             calls = calls or self._calls
             self._handle = open_collection(self._client, calls, self._name, self._dimensions, self._options)
         return self._handle
-
-    @property
-    def width(self) -> int:
-        """Of the vectors in the collection. Raises: StoreUnavailableError, StoreError."""
-        return self.handle().dimensions
-
-    def find(self) -> str | None:
-        """The collection that the name means now; None where there is none, and none is made."""
-        self._check_open()
-        return find_collection(self._client, self._calls, self._name)
-
-    def create_beside(self, alias: str, dimensions: int) -> str:
-        """Make one more collection with the numbered names of an alias; its name."""
-        made = next_name(self._client, self._calls, alias)
-        create_collection(self._client, self._calls, made, dimensions, self._options)
-        return made
-
-    def become(self, alias: str) -> None:
-        """Let the alias mean this collection from now on, in one step."""
-        switch_alias(self._client, self._calls, alias, self.handle().name)
-
-    def drop(self, collection: str) -> None:
-        """Remove a collection with all that is in it."""
-        self._calls(lambda: self._client.delete_collection(collection))
 
     def refresh(self) -> None:
         self._check_open()
@@ -168,10 +141,13 @@ class QdrantToolStore:
         if tool.vector is not None:
             vector[DENSE] = tool.vector.tolist()
         if tool.terms is not None and self.handle().has_words:
-            vector[WORDS] = models.SparseVector(indices=tool.terms.indices.tolist(), values=tool.terms.weights.tolist())
+            vector[WORDS] = models.SparseVector.model_construct(
+                indices=tool.terms.indices.tolist(), values=tool.terms.weights.tolist()
+            )
         size = len(payload["definition"].encode()) + _FLOAT_BYTES * self._dimensions
         size += 2 * _FLOAT_BYTES * len(tool.terms.indices) if tool.terms is not None else 0
-        return models.PointStruct(id=str(tool.point_id), vector=vector, payload=payload), size
+        # Not validated: it is of our own making, and looking at each number takes longer than sending it.
+        return models.PointStruct.model_construct(id=str(tool.point_id), vector=vector, payload=payload), size
 
     def _send(self, points: "list[PointStruct]", condition: "Filter | None") -> None:
         self._call(lambda client, name: client.upsert(name, points, wait=True, update_filter=condition))

@@ -75,13 +75,16 @@ def handle_of(
     client: "QdrantClient", calls: QdrantCalls, found: str, options: CollectionOptions, *, alias: str
 ) -> CollectionHandle:
     """A handle of a collection that is there; what it lacks of indexes and its ledger are made. Raises: StoreError."""
-    params = calls(lambda: client.get_collection(found)).config.params
-    dimensions = _width(params, found)
+    params = collection_params(client, calls, found)
     if options.payload_indexes:
         _create_indexes(client, calls, found)
     _create_ledger(client, calls, found)
     has_words = WORDS in (params.sparse_vectors or {})
-    return CollectionHandle(name=found, aliased=found != alias, dimensions=dimensions, has_words=has_words)
+    return CollectionHandle(name=found, aliased=found != alias, dimensions=width_of(params, found), has_words=has_words)
+
+
+def collection_params(client: "QdrantClient", calls: QdrantCalls, found: str) -> "CollectionParams":
+    return calls(lambda: client.get_collection(found)).config.params
 
 
 def numbered_name(name: str, number: int) -> str:
@@ -145,7 +148,8 @@ def _check_server(client: "QdrantClient", calls: QdrantCalls) -> None:
         )
 
 
-def _width(params: "CollectionParams", found: str) -> int:
+def width_of(params: "CollectionParams", found: str) -> int:
+    """Of the vectors in a collection. Raises: StoreError if another program made it."""
     vectors = params.vectors
     dense = vectors.get(DENSE) if isinstance(vectors, dict) else None
     if dense is None:
