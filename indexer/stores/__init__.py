@@ -1,1 +1,1 @@
-"""Durable catalogs behind the `ToolStore` Protocol of `base`; `ledger` and `revisions` are for those that are shared."""
+"""Durable catalogs behind the `ToolStore` Protocol of `base`; shared ones keep to `ledger` and `revisions`."""

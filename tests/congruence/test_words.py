@@ -64,7 +64,7 @@ def hybrid(client: QdrantClient, collection: str, query: str, scope: SearchScope
 
 
 @pytest.mark.parametrize("make_house", [stub_house, server_house], ids=lambda house: house.__name__)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(catalog=catalogs, query=texts, namespaces=st.none() | st.just(frozenset({"shop"})))
 def test_words_and_fusion_score_alike_in_process_and_on_a_server(
     make_house: Callable[[Path], StoreHouse],

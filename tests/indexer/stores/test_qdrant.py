@@ -10,7 +10,7 @@ from indexer.errors import DimensionMismatchError, StoreError, StoreUnavailableE
 from indexer.stores.base import SparseTerms
 from indexer.stores.payload import DENSE, payload_of
 from indexer.stores.qdrant import QdrantToolStore
-from indexer.stores.qdrant_calls import connect
+from indexer.stores.qdrant_calls import Pauses, connect
 from indexer.stores.qdrant_collection import CollectionOptions
 from tests.contracts.stores import LOCAL, stored
 from tests.qdrant_stub.server import running_stub
@@ -19,7 +19,7 @@ from tests.qdrant_stub.server import running_stub
 def test_a_server_that_is_away_is_unavailable() -> None:
     # Port 9 (discard) answers nobody here: the connection is refused at once.
     with pytest.raises(StoreUnavailableError, match="TOOLSCOUT_QDRANT_URL"):
-        QdrantToolStore(connect("http://127.0.0.1:9", timeout_seconds=2), "tools", 16).count()
+        QdrantToolStore(connect("http://127.0.0.1:9"), "tools", 16, pauses=Pauses(0)).count()
 
 
 def test_vectors_of_another_width_are_a_clear_error() -> None:
