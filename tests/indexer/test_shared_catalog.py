@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from qdrant_client import QdrantClient
 
 from indexer.definition import ToolDefinition
 from indexer.errors import CatalogMovedError, EncoderMismatchError, StoreUnavailableError
-from indexer.stores.base import SharedToolStore
+from indexer.stores.base import SharedToolStore, StoredTool
 from indexer.stores.memory import MemoryToolStore
 from indexer.stores.qdrant import QdrantToolStore
 from indexer.stores.qdrant_calls import connect
@@ -48,7 +49,7 @@ def registering(gateway: Gateway, *tools: ToolDefinition) -> Actor:
     return Actor(lambda: gateway.register(tools))
 
 
-def change_ledger(store: SharedToolStore, **fields: str) -> None:
+def change_ledger(store: SharedToolStore, **fields: Any) -> None:
     ledger = store.ledger()
     store.swap_ledger(ledger, replace(ledger, **fields).stepped("test"))
 
@@ -201,6 +202,23 @@ def test_a_snapshot_remembers_what_might_still_come(store: SharedToolStore, cloc
     again = Gateway(store, clock, 4, snapshot_path=tmp_path / "one")
     assert set(seen(again)) == {"slow", "fast"}
     assert again.writer.state.n_rows == 2
+
+
+def test_a_rebuild_that_is_cut_off_after_it_wrote_misses_nothing(store: SharedToolStore, clock: Clock) -> None:
+    here = Gateway(store, clock, 1)
+    here.register([tool("a")])
+    foreign = StoredTool(
+        definition=tool("b"), content_hash=tool("b").content_hash, revision=2, encoder_id="older/t1", vector=None
+    )
+    store.upsert([foreign])
+    change_ledger(store, allocated=2, purged_through=2)  # so that everything must be read again
+    rebuilding = Actor(here.writer.follow)
+    rebuilding.run_until("upsert_newer")
+    rebuilding.step()
+    rebuilding.run_until("scan_all")
+    rebuilding.kill()
+    here.writer.follow()
+    assert set(seen(here)) == {"a", "b"}
 
 
 def test_a_gateway_that_was_away_longer_than_tombstones_are_kept_reads_everything_again(
