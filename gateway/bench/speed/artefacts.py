@@ -5,6 +5,7 @@ Whatever our own code writes is kept under a fingerprint of that code: a change 
 
 import hashlib
 import shutil
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from indexer.lexical import FIELDS
 from indexer.lexical.tokens import tokenize
 
 _STEP: Final = 1000
+_STALE_SECONDS: Final = 86_400.0
 _UNREAD: Final = ("sources", "training")
 """Rooms of the indexer that leave no trace in what is kept."""
 
@@ -37,20 +39,21 @@ def source_fingerprint() -> str:
 
 
 def kept(folder: Path, name: str, suffix: str) -> Path:
-    """Where the artefact of this code lies; those of other code are removed."""
-    wanted = folder / f"{name}-{source_fingerprint()}{suffix}"
-    for old in folder.glob(f"{name}-????????????{suffix}"):
-        if old != wanted:
-            shutil.rmtree(old) if old.is_dir() else old.unlink()
-    return wanted
+    """Where the artefact of this code lies."""
+    return folder / f"{name}-{source_fingerprint()}{suffix}"
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete the copies of homes that processes made and did not live to delete: their names end with a dead pid."""
-    for copy in folder.glob("home-*.*-*"):
-        pid = copy.name.rpartition("-")[2]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-            shutil.rmtree(copy, ignore_errors=True)
+    """Delete artefacts of other code that are a day old, and copies of homes whose makers did not live to delete them.
+
+    The names of the latter end with a pid.
+    """
+    for path in (*folder.glob("home-*"), *folder.glob("lexical-*")):
+        pid = path.name.rpartition("-")[2] if ".new" not in path.name and "." in path.name else ""
+        orphaned = pid.isdigit() and not Path(f"/proc/{pid}").exists()
+        stale = source_fingerprint() not in path.name and time.time() - path.stat().st_mtime > _STALE_SECONDS
+        if orphaned or stale:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
 
 
 def documents(data: BenchData, rows: int, heard: Progress, stage: str) -> Iterator[ToolDocument]:
