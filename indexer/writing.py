@@ -33,9 +33,17 @@ from indexer.stores.base import StoredTool, ToolStore
 _log = logging.getLogger(__name__)
 
 SNAPSHOT_CHANGES: Final = 1024
-"""A snapshot is written once a start would have to catch up with this many changes."""
+"""A snapshot is written once a start would have to catch up with this many changes, and the store flushed after them."""
+SNAPSHOT_SHARE: Final = 64
+"""Of a large catalog, once one tool in so many has changed: writing a million tools takes the better part of a minute
+of processor time, catching up with 15,000 changes five seconds (benchmarks/scale_costs.py)."""
 _REBUILDS: Final = 3
 """Times everything is read in vain, because tombstones went that were not read, before giving up for now."""
+
+
+def snapshot_changes(tools: int) -> int:
+    """After how many changes the snapshot of a catalog of so many tools is written anew."""
+    return max(SNAPSHOT_CHANGES, tools // SNAPSHOT_SHARE)
 
 
 class CatalogWriter:
@@ -73,6 +81,7 @@ class CatalogWriter:
         self._origin = SnapshotOrigin(store_id=store_id, encoder_id=self.encoder_id, dimensions=embedder.dimensions)
         self._lock = threading.Lock()
         self._unsaved = 0
+        self._unflushed = 0
         self._store_in_doubt = False
         self._replica_in_doubt = False
         self._settled = False
@@ -259,6 +268,7 @@ class CatalogWriter:
         _apply(self._replica, tools, {one.tool.key: one.document for one in changes if one.document is not None})
         self._replica_in_doubt = False
         self._unsaved += len(tools)
+        self._unflushed += len(tools)
         self._compact_if_much_died()
 
     def _embedded(self, changes: Sequence[Change]) -> list[StoredTool]:
@@ -273,7 +283,7 @@ class CatalogWriter:
     @property
     def wants_care(self) -> bool:
         """Whether `take_care` would do anything: most changes are small, and a hop to a thread takes longer."""
-        return self._replica.wants_calibration or self._unsaved >= SNAPSHOT_CHANGES
+        return self._replica.wants_calibration or self._wants_snapshot or self._unflushed >= SNAPSHOT_CHANGES
 
     def take_care(self) -> None:
         """Calibrate and save what has much changed. Raises: StoreError."""
@@ -295,11 +305,21 @@ class CatalogWriter:
     def save_if_much_changed(self) -> None:
         """Flush the store and write a snapshot once that spares the next start something. Raises: StoreError."""
         with self._lock:
-            if self._unsaved >= SNAPSHOT_CHANGES:
+            if self._wants_snapshot:
                 self._save()
+            elif self._unflushed >= SNAPSHOT_CHANGES:
+                self._flush()
+
+    @property
+    def _wants_snapshot(self) -> bool:
+        return self._unsaved >= snapshot_changes(self._replica.state.live)
+
+    def _flush(self) -> None:
+        self._store.flush()
+        self._unflushed = 0
 
     def _save(self) -> None:
-        self._store.flush()
+        self._flush()
         if self._snapshot_path is not None:
             self._replica.followed = self._log.position.to_record()
             save_snapshot(self._snapshot_path, self._replica, self._origin)

@@ -12,14 +12,26 @@ from indexer.definition import ToolDefinition
 from indexer.registering import BATCH_BYTES
 from indexer.search import SearchScope
 from indexer.stores.base import StoredTool, ToolStore
-from indexer.writing import SNAPSHOT_CHANGES, CatalogWriter
-from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, make_store, make_writer, tool
+from indexer.writing import SNAPSHOT_CHANGES, CatalogWriter, snapshot_changes
+from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, UnreliableStore, make_store, make_writer, tool
 
 
 def take_all(writer: CatalogWriter, tools: Iterable[ToolDefinition]) -> None:
     entries = iter(tools)
     while not writer.take(entries).is_last:
         pass
+
+
+class CountingFlushes(UnreliableStore):
+    """A store that counts how often it is asked to make its writes durable."""
+
+    def __init__(self, inner: ToolStore) -> None:
+        super().__init__(inner)
+        self.flushes = 0
+        self.flush = self._flush
+
+    def _flush(self) -> None:
+        self.flushes += 1
 
 
 def everything(store: ToolStore) -> list[StoredTool]:
@@ -63,6 +75,20 @@ def test_a_large_registration_writes_a_snapshot_and_a_small_one_does_not(tmp_pat
     take_all(writer, (tool(f"tool_{number}") for number in range(SNAPSHOT_CHANGES)))
     writer.save_if_much_changed()
     assert (tmp_path / "one").exists()
+
+
+def test_a_large_catalog_is_written_less_often_than_its_store_is_flushed(tmp_path: Path) -> None:
+    assert [snapshot_changes(tools) for tools in (0, 65_536, 1_000_000)] == [1024, 1024, 15_625]
+    store = CountingFlushes(make_store())
+    writer = make_writer(store, snapshot_path=tmp_path / "one")
+    take_all(writer, (tool(f"tool_{number}") for number in range(SNAPSHOT_CHANGES - 1)))
+    writer.take_care()
+    assert store.flushes == 0
+    take_all(writer, [tool("last")])
+    assert writer.wants_care
+    writer.take_care()
+    assert store.flushes == 1
+    assert not writer.wants_care
 
 
 def test_closing_without_a_change_leaves_the_snapshot_as_it_is(tmp_path: Path) -> None:
