@@ -33,7 +33,7 @@ from indexer.stores.base import StoredTool, ToolStore
 _log = logging.getLogger(__name__)
 
 SNAPSHOT_CHANGES: Final = 1024
-"""A snapshot is written once a start would have to catch up with this many changes, and the store flushed after them."""
+"""A snapshot is written once a start would have to catch up with this many changes; the store is flushed then too."""
 SNAPSHOT_SHARE: Final = 64
 """Of a large catalog, once one tool in so many has changed: writing a million tools takes the better part of a minute
 of processor time, catching up with 15,000 changes five seconds (benchmarks/scale_costs.py)."""
