@@ -31,6 +31,10 @@ from indexer.stores.payload import decode_definition
 BASE: Final = 10_000
 """Distinct real tools, and the rows of one namespace."""
 BATCHES: Final = (1, 2, 4, 8, 16, 32)
+APPROXIMATE: Final = 0.99
+"""A recall that an operator may allow (`TOOLSCOUT_RECALL`)."""
+_LARGE: Final = 100_000
+"""From here on a catalog is measured with that recall too."""
 _CHUNK: Final = 1_000
 _APPLIED: Final = 128
 """Changes that a writer or a follower takes over at a time."""
@@ -100,7 +104,7 @@ def measured(replica: Replica, grown: GrownCatalog, embedder: Embedder, folder: 
     record: dict[str, Any] = {
         "rows": rows,
         "bytes_per_tool": {part: round(size / rows, 1) for part, size in replica.parts_bytes().items()},
-        "searches": _searches(replica.state, grown, embedder),
+        "searches": _searches(replica.state, grown, embedder, [None] if rows <= BASE else [None, BASE]),
         "follower": _applied(replica, grown, rows),
     }
     if rows <= _MOST_COMPACTED:
@@ -121,6 +125,11 @@ def measured(replica: Replica, grown: GrownCatalog, embedder: Embedder, folder: 
         "save_stall_seconds": round(stall, 3),
         "load_seconds": round(min(starts), 3),
     }
+    if rows >= _LARGE:
+        approximate = load_snapshot(path, origin, recall=APPROXIMATE)
+        assert approximate is not None
+        record["searches"] += _searches(approximate.state, grown, embedder, [None], recall=APPROXIMATE)
+        del approximate
     _time_of(replica.state, embedder, _requests(grown, 200, None))
     started = time.thread_time()
     gc.collect()
@@ -146,14 +155,21 @@ def _origin(embedder: Embedder) -> SnapshotOrigin:
     return SnapshotOrigin(store_id="measured", encoder_id="measured", dimensions=embedder.dimensions)
 
 
-def _searches(state: ReplicaState, grown: GrownCatalog, embedder: Embedder) -> list[dict[str, Any]]:
-    views: list[int | None] = [None] if state.live <= BASE else [None, BASE]
+def _searches(
+    state: ReplicaState,
+    grown: GrownCatalog,
+    embedder: Embedder,
+    views: Sequence[int | None],
+    *,
+    recall: float = 1.0,
+) -> list[dict[str, Any]]:
+    """Times of batches over the whole catalog (None), or over a namespace each."""
     found: list[dict[str, Any]] = []
     for view in views:
         for batch in BATCHES:
             times = _timed_batches(state, grown, embedder, batch, None if view is None else state.live // BASE)
             sample = sorted(round(seconds * 1e3, 3) for seconds in times)
-            found.append({"view_rows": view or state.live, "batch": batch, "milliseconds": sample})
+            found.append({"view_rows": view or state.live, "recall": recall, "batch": batch, "milliseconds": sample})
     return found
 
 

@@ -4,13 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from benchmarks.scale_simulation import Draw, drawn_from
 
 Record: TypeAlias = Mapping[str, Any]
 Sample: TypeAlias = Sequence[float]
 """Milliseconds."""
+
+
+class View(NamedTuple):
+    """What a search looks through, and the share of the ten best that it must find."""
+
+    rows: int
+    recall: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -54,26 +61,26 @@ class MeasuredCatalog:
         return float(self.costs["contention"].get("slower", 1.0))
 
     @cached_property
-    def views(self) -> dict[int, dict[int, Sample]]:
-        """By tools that a search sees, by batch size: its time on a quiet machine."""
-        views: dict[int, dict[int, Sample]] = {}
+    def views(self) -> dict[View, dict[int, Sample]]:
+        """By what a search sees, by batch size: its time with the other core idle."""
+        views: dict[View, dict[int, Sample]] = {}
         for search in self.catalog["searches"]:
-            views.setdefault(int(search["view_rows"]), {})[int(search["batch"])] = search["milliseconds"]
+            view = View(int(search["view_rows"]), float(search["recall"]))
+            views.setdefault(view, {})[int(search["batch"])] = search["milliseconds"]
         return views
 
-    def draw(self, view_rows: int) -> Draw:
+    def draw(self, view: View) -> Draw:
         """Times of batches over HTTP, with the other core busy."""
-        views = self.views[view_rows]
-        sizes = {batch: [one * self.slower for one in sample] for batch, sample in views.items()}
+        sizes = {batch: [one * self.slower for one in sample] for batch, sample in self.views[view].items()}
         return drawn_from(sizes, self.http_seconds)
 
-    def alone_seconds(self, view_rows: int) -> float:
+    def alone_seconds(self, view: View) -> float:
         """Mean time of one search over HTTP, with the other core busy."""
-        return fmean(self.views[view_rows][1]) / 1e3 * self.slower + self.http_seconds
+        return fmean(self.views[view][1]) / 1e3 * self.slower + self.http_seconds
 
-    def capacity(self, view_rows: int) -> tuple[float, int]:
+    def capacity(self, view: View) -> tuple[float, int]:
         """The most searches a second that a process can answer, and in batches of how many."""
-        sizes = self.views[view_rows]
+        sizes = self.views[view]
         return max(
             (batch / (fmean(sample) / 1e3 * self.slower + batch * self.http_seconds), batch)
             for batch, sample in sizes.items()
@@ -84,10 +91,14 @@ class MeasuredCatalog:
         return {
             "tools": self.rows,
             "bytes_per_tool": round(self.bytes_per_tool),
-            "search_milliseconds": {
-                str(view): {str(batch): round(fmean(sample) / batch, 3) for batch, sample in sizes.items()}
+            "searches": [
+                {
+                    "view_rows": view.rows,
+                    "recall": view.recall,
+                    "milliseconds": {str(batch): round(fmean(sample) / batch, 3) for batch, sample in sizes.items()},
+                }
                 for view, sizes in self.views.items()
-            },
+            ],
             "changes_applied_per_second": self.applied_per_second,
             "start_seconds": self.start_seconds,
             "snapshot_gigabytes": round(self.catalog["snapshot"]["bytes"] / 1e9, 2),

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.scale_measured import MeasuredCatalog, Record
+from benchmarks.scale_measured import MeasuredCatalog, Record, View
 from benchmarks.scale_page import agrees, text_tables, written
 from benchmarks.scale_simulation import Background, Failure, Outcome, Pause, Setup, simulate
 from indexer.settings import QdrantSettings
-from indexer.writing import SNAPSHOT_CHANGES
+from indexer.writing import snapshot_changes
 
 POLL_SECONDS: Final = QdrantSettings().poll_seconds
 RESULTS: Final = Path(__file__).parent / "results"
@@ -49,15 +49,17 @@ class Layout:
     name: str
     groups: int
     """Each holds a part of the tenants, in a collection of its own."""
-    view_rows: int
+    view: View
     """Tools that one search sees: those of a tenant."""
 
 
 LAYOUTS: Final = (
-    Layout(name="all tools in every gateway, tenants of 10,000", groups=1, view_rows=10_000),
-    Layout(name="all tools in every gateway, one tenant", groups=1, view_rows=1_000_000),
-    Layout(name="ten groups, tenants of 10,000", groups=10, view_rows=10_000),
-    Layout(name="ten groups, tenants of 100,000", groups=10, view_rows=100_000),
+    Layout(name="all tools in every gateway, tenants of 10,000", groups=1, view=View(10_000)),
+    Layout(name="all tools in every gateway, one tenant", groups=1, view=View(1_000_000)),
+    Layout(name="all tools in every gateway, one tenant, recall .99", groups=1, view=View(1_000_000, 0.99)),
+    Layout(name="ten groups, tenants of 10,000", groups=10, view=View(10_000)),
+    Layout(name="ten groups, tenants of 100,000", groups=10, view=View(100_000)),
+    Layout(name="ten groups, tenants of 100,000, recall .99", groups=10, view=View(100_000, 0.99)),
 )
 WORKERS_PER_GATEWAY: Final = 2
 """Processes on a node: what was measured side by side."""
@@ -68,7 +70,8 @@ _NOTICED_SECONDS: Final = 2.0
 _STORE_NODES: Final = 3
 _STORE_REPLICAS: Final = 2
 _STORE_SHARDS: Final = 6
-_MOST_WORKERS: Final = 4_000
+_IDLE_ENOUGH: Final = 0.35
+"""A process that is busy for less of its time is not waited for."""
 _SYSTEM_BYTES: Final = 1e9
 """What a node needs for itself."""
 
@@ -114,7 +117,7 @@ def planned(costs: Record, demand: Demand, *, seconds: float = 60.0) -> dict[str
     layouts = [
         _laid_out(layout, catalogs[rows], demand, seconds)
         for layout in LAYOUTS
-        if (rows := demand.tools // layout.groups) in catalogs and layout.view_rows in catalogs[rows].views
+        if (rows := demand.tools // layout.groups) in catalogs and layout.view in catalogs[rows].views
     ]
     return {
         "benchmark": "scale_plan",
@@ -133,17 +136,19 @@ def planned(costs: Record, demand: Demand, *, seconds: float = 60.0) -> dict[str
 
 
 def _laid_out(layout: Layout, catalog: MeasuredCatalog, demand: Demand, seconds: float) -> dict[str, Any]:
-    alone = catalog.alone_seconds(layout.view_rows)
-    capacity, batch = catalog.capacity(layout.view_rows)
+    alone = catalog.alone_seconds(layout.view)
+    capacity, batch = catalog.capacity(layout.view)
     rate = demand.searches_per_second / layout.groups
     changes = demand.changes_per_second / layout.groups
     target = max(demand.answer_seconds, 4 * alone)
-    missed = changes * (_DOWN_SECONDS + catalog.start_seconds)
+    between = snapshot_changes(catalog.rows)
+    # The snapshot that a process starts from may be as old as one can get.
+    missed = between + changes * (_DOWN_SECONDS + catalog.start_seconds)
     back = catalog.start_seconds + missed / catalog.applied_per_second
     setup = Setup(
         searches_per_second=rate,
         workers=0,
-        draw=catalog.draw(layout.view_rows),
+        draw=catalog.draw(layout.view),
         max_batch=batch,
         workers_per_gateway=WORKERS_PER_GATEWAY,
         pauses=(
@@ -151,11 +156,11 @@ def _laid_out(layout: Layout, catalog: MeasuredCatalog, demand: Demand, seconds:
             Pause(every_seconds=_COLLECTION_SECONDS, lasts_seconds=catalog.collection_seconds),
         ),
         # In a thread of a busy process, work takes about twice its processor time.
-        background=(Background(every_seconds=SNAPSHOT_CHANGES / changes, lasts_seconds=2 * catalog.save_seconds),),
+        background=(Background(every_seconds=between / changes, lasts_seconds=2 * catalog.save_seconds),),
         failure=Failure(at_seconds=seconds / 3, back_after_seconds=back, noticed_after_seconds=_NOTICED_SECONDS),
         seconds=seconds,
     )
-    setup, outcome = _enough(setup, _whole_nodes(rate / (capacity * demand.most_load)), target)
+    setup, outcome, kept = _enough(setup, _whole_nodes(rate / (capacity * demand.most_load)), target)
     workers, server = setup.workers, catalog.costs["server"]
     connections = demand.agents / layout.groups / workers * server["bytes_per_connection"]
     process = catalog.bytes_per_tool * catalog.rows + connections + server["resident_bytes_without_catalog"]
@@ -163,7 +168,8 @@ def _laid_out(layout: Layout, catalog: MeasuredCatalog, demand: Demand, seconds:
         "name": layout.name,
         "groups": layout.groups,
         "tools_in_a_process": catalog.rows,
-        "tools_a_search_sees": layout.view_rows,
+        "tools_a_search_sees": layout.view.rows,
+        "recall": layout.view.recall,
         "alone_milliseconds": round(alone * 1e3, 2),
         "batch": batch,
         "searches_per_second_of_a_process": round(capacity, 1),
@@ -174,6 +180,7 @@ def _laid_out(layout: Layout, catalog: MeasuredCatalog, demand: Demand, seconds:
         "busy": round(outcome.busy_seconds / (workers * (seconds - setup.warm_up_seconds)), 3),
         "headroom": round(workers * capacity / rate, 2),
         "target_milliseconds": round(target * 1e3),
+        "kept": kept,
         **_percentiles(outcome, seconds),
         "tried_again": outcome.retries * layout.groups,
         "back_after_seconds": round(back, 1),
@@ -193,8 +200,11 @@ def _percentiles(outcome: Outcome, seconds: float) -> dict[str, float]:
     return {name: round(value * 1e3, 1) for name, value in named.items()}
 
 
-def _enough(setup: Setup, workers: int, target: float) -> tuple[Setup, Outcome]:
-    """With the fewest processes, node by node, that keep to the target also while one node is gone."""
+def _enough(setup: Setup, workers: int, target: float) -> tuple[Setup, Outcome, bool]:
+    """With the fewest processes, node by node, that keep to the target also while one node is gone; whether they do.
+
+    No more are tried where processes that mostly wait miss it still: then it is the searches that take too long.
+    """
     workers = max(2 * WORKERS_PER_GATEWAY, workers)
     while True:
         setup = replace(setup, workers=workers)
@@ -202,8 +212,9 @@ def _enough(setup: Setup, workers: int, target: float) -> tuple[Setup, Outcome]:
         failed = setup.seconds / 3
         worst = max(outcome.percentile(0.99, until=failed), outcome.percentile(0.99, since=failed + _NOTICED_SECONDS))
         kept = worst <= target and outcome.unanswered < setup.searches_per_second * target
-        if kept or workers >= _MOST_WORKERS:
-            return setup, outcome
+        busy = outcome.busy_seconds / (workers * (setup.seconds - setup.warm_up_seconds))
+        if kept or busy < _IDLE_ENOUGH:
+            return setup, outcome, kept
         workers = _whole_nodes(max(workers + WORKERS_PER_GATEWAY, workers * 1.1))
 
 
