@@ -19,7 +19,7 @@ from indexer.stores.payload import decode_definition
 
 _HASH_BYTES: Final = 16
 _MAX_SLASHES: Final = 16
-_DECODED: Final = 1024
+_DECODED: Final = 2048
 """Definitions kept as objects: what is found often is not read from JSON each time. Some 10 KB each."""
 _ROW_OBJECTS_BYTES: Final = 560
 """Of one row in the lists and dictionaries, with their tuples and integers, its strings apart."""
