@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Generator, Mapping
@@ -60,6 +61,8 @@ def measure_speed(options: SpeedOptions) -> Exit:
         million=options.million,
         only=options.only,
     )
+    # As an interrupt: what was measured is handed over, and no gateway of a measurement is left behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with _progress() as heard:
         conversations = _CONVERSATIONS if any(_CONVERSATIONS.glob("*.jsonl")) else None
         encoder, folder = make_embedder(settings.encoder), settings.home / _BENCH
