@@ -104,7 +104,7 @@ def measured(replica: Replica, grown: GrownCatalog, embedder: Embedder, folder: 
     record: dict[str, Any] = {
         "rows": rows,
         "bytes_per_tool": {part: round(size / rows, 1) for part, size in replica.parts_bytes().items()},
-        "searches": _searches(replica.state, grown, embedder, [None] if rows <= BASE else [None, BASE]),
+        "searches": _searches(replica.state, grown, embedder, [rows] if rows <= BASE else [rows, BASE]),
         "follower": _applied(replica, grown, rows),
     }
     if rows <= _MOST_COMPACTED:
@@ -128,7 +128,7 @@ def measured(replica: Replica, grown: GrownCatalog, embedder: Embedder, folder: 
     if rows >= _LARGE:
         approximate = load_snapshot(path, origin, recall=APPROXIMATE)
         assert approximate is not None
-        record["searches"] += _searches(approximate.state, grown, embedder, [None], recall=APPROXIMATE)
+        record["searches"] += _searches(approximate.state, grown, embedder, [rows], recall=APPROXIMATE)
         del approximate
     _time_of(replica.state, embedder, _requests(grown, 200, None))
     started = time.thread_time()
@@ -159,17 +159,18 @@ def _searches(
     state: ReplicaState,
     grown: GrownCatalog,
     embedder: Embedder,
-    views: Sequence[int | None],
+    views: Sequence[int],
     *,
     recall: float = 1.0,
 ) -> list[dict[str, Any]]:
-    """Times of batches over the whole catalog (None), or over a namespace each."""
+    """Times of batches over the whole catalog, or over a namespace of ten thousand rows each."""
     found: list[dict[str, Any]] = []
     for view in views:
+        teams = state.live // BASE if view == BASE < state.live else None
         for batch in BATCHES:
-            times = _timed_batches(state, grown, embedder, batch, None if view is None else state.live // BASE)
+            times = _timed_batches(state, grown, embedder, batch, teams)
             sample = sorted(round(seconds * 1e3, 3) for seconds in times)
-            found.append({"view_rows": view or state.live, "recall": recall, "batch": batch, "milliseconds": sample})
+            found.append({"view_rows": view, "recall": recall, "batch": batch, "milliseconds": sample})
     return found
 
 
