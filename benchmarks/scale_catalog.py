@@ -41,6 +41,7 @@ _APPLIED: Final = 128
 _MOST_COMPACTED: Final = 100_000
 """A compaction holds the catalog twice; it takes time in proportion to the rows."""
 _QUERY_WORDS: Final = 8
+_WARM_UP: Final = 10
 _BEST_OF: Final = 3
 
 Floats = npt.NDArray[np.float32]
@@ -177,12 +178,14 @@ def _searches(
 def _timed_batches(
     state: ReplicaState, grown: GrownCatalog, embedder: Embedder, batch: int, teams: int | None
 ) -> list[float]:
-    """Seconds of batches, for three seconds, at least 20 and at most 300 of them; the first ones warm up."""
+    """Seconds of batches, for three seconds, at least 20 and at most 300 of them, once caches are warm."""
+    for _ in range(_WARM_UP):
+        _time_of(state, embedder, _requests(grown, batch, teams))
     times: list[float] = []
     until = time.perf_counter() + 3.0
-    while len(times) < 23 or (time.perf_counter() < until and len(times) < 303):
+    while len(times) < 20 or (time.perf_counter() < until and len(times) < 300):
         times.append(_time_of(state, embedder, _requests(grown, batch, teams)))
-    return times[3:]
+    return times
 
 
 def search_seconds(state: ReplicaState, grown: GrownCatalog, embedder: Embedder) -> float:

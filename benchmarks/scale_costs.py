@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import platform
+import re
 import statistics
 import sys
 import tempfile
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "machine": _machine(load),
         **_measure(asked.rows, asked.temporary),
     }
-    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    text = re.sub(r"\[[\d.,\s]+\]", lambda numbers: " ".join(numbers[0].split()), json.dumps(record, indent=1)) + "\n"
     if asked.results is None:
         sys.stdout.write(text)
         return 0
