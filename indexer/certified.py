@@ -39,31 +39,19 @@ class CertifiedTopK(NamedTuple):
     survivors: int
 
 
-class ScoreBounds(NamedTuple):
-    """What a plain scan can find at most. `upper`: (n,) of each row's score. `opposite`: of each score's negative."""
-
-    upper: Floats
-    opposite: Floats
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CertifiedHead:
     """The heads of the first `n_rows` rows of a matrix, good for as long as those rows do not change.
 
     `basis`: (d, h) float64, orthonormal columns. `tiles`: (tiles, h + 1, 4096) float32: of each row, down a column, its
     coordinates in the basis and the norm of its rest, rounded up; the last tile is filled with zeros. Columns rather
-    than rows, because OpenBLAS multiplies short rows at half the speed of memory. `rests`: (n_rows,) those norms once
-    more, side by side. `max_norm`: of the rows.
+    than rows, because OpenBLAS multiplies short rows at half the speed of memory. `max_norm`: of the rows.
     """
 
     basis: _Doubles
     tiles: Floats
-    rests: Floats
+    n_rows: int
     max_norm: float
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.rests)
 
     @property
     def dimensions(self) -> int:
@@ -75,7 +63,7 @@ class CertifiedHead:
 
     @property
     def nbytes(self) -> int:
-        return self.basis.nbytes + self.tiles.nbytes + self.rests.nbytes
+        return self.basis.nbytes + self.tiles.nbytes
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays of a snapshot file."""
@@ -93,22 +81,10 @@ class CertifiedHead:
             raise CorruptSnapshotError(
                 f"bounds of shapes {basis.shape} and {tiles.shape} for {n_rows:g} rows do not fit"
             )
-        return cls(basis=basis, tiles=tiles, rests=_rests(tiles, int(n_rows)), max_norm=max_norm)
+        return cls(basis=basis, tiles=tiles, n_rows=int(n_rows), max_norm=max_norm)
 
     def upper_bounds(self, query: Floats) -> Floats:
         """(n_rows,) a bound for each row: a plain scan with the (d,) query finds no higher score."""
-        return self._bounds(query)[0]
-
-    def bounds(self, query: Floats) -> ScoreBounds:
-        """Bounds of the scores, and of their negatives, of the first `n_rows` rows."""
-        upper, rest, margin = self._bounds(query)
-        opposite = np.float32(2 * rest) * self.rests
-        opposite += np.float32(2 * margin)
-        opposite -= upper
-        return ScoreBounds(upper, opposite)
-
-    def _bounds(self, query: Floats) -> tuple[Floats, float, float]:
-        """Upper bounds, the norm of the query's rest, and the margin for rounding that the bounds hold."""
         exact = query.astype(np.float64)
         head = exact @ self.basis
         rest = _rest_norm(float(exact @ exact), float(head @ head))
@@ -118,16 +94,14 @@ class CertifiedHead:
         terms = rounding_error(len(query)) + rounding_error(len(column))
         margin = terms * self.max_norm * float(np.sqrt(exact @ exact))
         upper += np.float32(margin)
-        return upper, rest, margin
+        return upper
 
 
-def build_certified_head(
-    vectors: Floats, head_dims: int | None = None, *, seed: int = 0, both_ends: bool = False
-) -> CertifiedHead:
+def build_certified_head(vectors: Floats, head_dims: int | None = None, *, seed: int = 0) -> CertifiedHead:
     """The head of (n, d) rows as they are now; some four seconds for a million rows of 256 dimensions.
 
     `head_dims`: how many principal components; by default what is likely to be the fastest, by the spectrum of a
-    sample that `seed` draws. `both_ends`: for searches that also ask which row scores lowest.
+    sample that `seed` draws.
     """
     n_rows, dimensions = vectors.shape
     generator = np.random.default_rng(seed)
@@ -135,7 +109,7 @@ def build_certified_head(
     if n_rows > _SAMPLE_ROWS:
         sample = vectors[np.sort(generator.choice(n_rows, _SAMPLE_ROWS, replace=False))]
     basis = _principal_axes(sample)
-    dims = head_dims or _fastest_head(sample @ basis.astype(np.float32), generator, both_ends=both_ends)
+    dims = head_dims or _fastest_head(sample @ basis.astype(np.float32), generator)
     basis = np.ascontiguousarray(basis[:, : max(1, min(dims, dimensions))])
     tiles = np.zeros((-(-n_rows // _TILE_ROWS), basis.shape[1] + 1, _TILE_ROWS), dtype=np.float32)
     largest = 0.0
@@ -147,7 +121,7 @@ def build_certified_head(
         tiles[number, :-1, : len(rows)] = heads.T
         tiles[number, -1, : len(rows)] = np.nextafter(rest.astype(np.float32), np.float32(np.inf))
         largest = max(largest, float(np.sqrt(squares.max())))
-    return CertifiedHead(basis=basis, tiles=tiles, rests=_rests(tiles, n_rows), max_norm=largest)
+    return CertifiedHead(basis=basis, tiles=tiles, n_rows=n_rows, max_norm=largest)
 
 
 def certified_top_k(
@@ -163,9 +137,7 @@ def certified_top_k(
         scores = gathered_scores(vectors, rows, query)
         return scores if penalty is None else scores + penalty[rows]
 
-    upper = head.upper_bounds(query)
-    if head.n_rows < len(vectors):
-        upper = np.concatenate((upper, dot_scores(vectors[head.n_rows :], query)))
+    upper = upper_bounds(vectors, head, query)
     if penalty is not None:
         upper += penalty
     found = bounded_top_k(upper, exact, k, above=float(DEAD_SCORE))
@@ -176,13 +148,12 @@ def certified_top_k(
     return CertifiedTopK(best.rows, best.scores, len(vectors))
 
 
-def score_bounds(vectors: Floats, head: CertifiedHead, query: Floats) -> ScoreBounds:
-    """(n,) bounds of every row's score; where a row was appended since the head was built, its score."""
-    bounds = head.bounds(query)
+def upper_bounds(vectors: Floats, head: CertifiedHead, query: Floats) -> Floats:
+    """(n,) a bound of every row's score; where a row was appended since the head was built, its score."""
+    bounds = head.upper_bounds(query)
     if head.n_rows == len(vectors):
         return bounds
-    appended = dot_scores(vectors[head.n_rows :], query)
-    return ScoreBounds(np.concatenate((bounds.upper, appended)), np.concatenate((bounds.opposite, -appended)))
+    return np.concatenate((bounds, dot_scores(vectors[head.n_rows :], query)))
 
 
 def bounded_top_k(
@@ -222,7 +193,7 @@ def _principal_axes(sample: Floats) -> _Doubles:
     return axes[:, ::-1]
 
 
-def _fastest_head(rotated: Floats, generator: np.random.Generator, *, both_ends: bool) -> int:
+def _fastest_head(rotated: Floats, generator: np.random.Generator) -> int:
     """How many of the (m, d) sample's leading coordinates cost least: reading heads, and then the survivors.
 
     Queries are sums of three rows: about as far from the nearest row as a request is from its tool.
@@ -233,8 +204,6 @@ def _fastest_head(rotated: Floats, generator: np.random.Generator, *, both_ends:
     sums = rotated[generator.integers(0, n_rows, (3, _SAMPLE_QUERIES))].sum(axis=0)
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
     queries = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
-    if both_ends:
-        queries = np.concatenate((queries, -queries))
     thresholds = np.partition(queries @ rotated.T, n_rows - 2, axis=1)[:, n_rows - 2]
     costs: dict[int, float] = {}
     for dims in range(_HEAD_STEP, dimensions + 1, _HEAD_STEP):
@@ -244,12 +213,8 @@ def _fastest_head(rotated: Floats, generator: np.random.Generator, *, both_ends:
         survivors = (bounds >= thresholds[:, None]).mean(axis=1)
         # With too many of them, all rows are read after all.
         whole = np.where(survivors > _WORTH_RESCORING, 1.0, _GATHER_COST * survivors)
-        costs[dims] = (dims + 1) / dimensions + float(whole.mean()) * (2 if both_ends else 1)
+        costs[dims] = (dims + 1) / dimensions + float(whole.mean())
     return min(costs, key=costs.__getitem__, default=dimensions)
-
-
-def _rests(tiles: Floats, n_rows: int) -> Floats:
-    return tiles[:, -1, :].reshape(-1)[:n_rows].copy()
 
 
 def _rest_norm(square: float, head_square: float) -> float:

@@ -12,16 +12,18 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from indexer.certified import CertifiedTopK, ScoreBounds, bounded_top_k, score_bounds
+from indexer.certified import CertifiedTopK, bounded_top_k, upper_bounds
 from indexer.matrix import Floats, MatrixSnapshot, Rows, TopK, block_top_k, dot_scores, gathered_scores
 from indexer.ranking import CONTEXT_WEIGHT, LEAST_SPREAD, Stretch, fuse_stretched, needs_weight, stretch_between
 from indexer.sign_bits import likely_top_k
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
+Lows: TypeAlias = Sequence[np.float32 | None]
+"""Of each text where the scale of its cosines begins; None: at the lowest of those that are seen."""
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 _UNSEEN: Final = np.float32(-2.0)
-"""Below every cosine and every negative of one."""
+"""Below every cosine."""
 
 
 class BestRows(NamedTuple):
@@ -113,48 +115,47 @@ def _at(values: Floats, places: Rows | None) -> Floats:
     return values if places is None else values[places]
 
 
-def best_rows(query: QueryScores, dense: Sequence[Floats | None], k: int) -> BestRows:
+def best_rows(query: QueryScores, dense: Sequence[Floats | None], lows: Lows, k: int) -> BestRows:
     """The k best of the rows seen, from (m,) cosines of each of them."""
-    stretches = [_stretch_over(cosines) for cosines in dense]
+    stretches = [_stretch_over(cosines, low) for cosines, low in zip(dense, lows, strict=True)]
     fused = query.fused(dense, stretches)
     best = block_top_k(fused, k)
     return BestRows(best, fused[best], None if dense[0] is None else dense[0][best])
 
 
 def best_rows_by_bounds(
-    query: QueryScores, vectors: Sequence[Floats | None], matrix: MatrixSnapshot, k: int
+    query: QueryScores, vectors: Sequence[Floats | None], lows: Lows, matrix: MatrixSnapshot, k: int
 ) -> BestRows | None:
     """As `best_rows`, the same rows and scores, from the head of the matrix; None where that would not be faster."""
     head = matrix.head
     if head is None:
         return None
 
-    def limits(vector: Floats) -> ScoreBounds:
-        return score_bounds(matrix.vectors, head, vector)
+    def bounds(vector: Floats) -> Floats:
+        return upper_bounds(matrix.vectors, head, vector)
 
-    return _best_rows_by(query, vectors, matrix, k, limits, bounded_top_k)
+    return _best_rows_by(query, vectors, lows, matrix, k, bounds, bounded_top_k)
 
 
 def best_rows_by_bits(
-    query: QueryScores, vectors: Sequence[Floats | None], matrix: MatrixSnapshot, k: int
+    query: QueryScores, vectors: Sequence[Floats | None], lows: Lows, matrix: MatrixSnapshot, k: int
 ) -> BestRows | None:
     """As `best_rows`, most of the same rows, from the sign bits of the matrix; None where it has none.
 
-    Scores are exact for the rows that are found, but for the scale of the cosines, which is set by the highest and the
-    lowest of those that were worked out.
+    Scores are exact for the rows that are found, but for the scale of the cosines, which ends at the highest of those
+    that were worked out.
     """
     bits = matrix.bits
     if bits is None:
         return None
 
-    def limits(vector: Floats) -> ScoreBounds:
-        likely = np.concatenate((bits.cosines(vector), dot_scores(matrix.vectors[bits.n_rows :], vector)))
-        return ScoreBounds(likely, -likely)
+    def estimates(vector: Floats) -> Floats:
+        return np.concatenate((bits.cosines(vector), dot_scores(matrix.vectors[bits.n_rows :], vector)))
 
     def find(estimates: Floats, exact: Callable[[Rows], Floats], k: int, *, above: float) -> TopK:
         return likely_top_k(estimates, exact, k, rescore=bits.rescore, above=above)
 
-    return _best_rows_by(query, vectors, matrix, k, limits, find)
+    return _best_rows_by(query, vectors, lows, matrix, k, estimates, find)
 
 
 class _Find(Protocol):
@@ -176,14 +177,19 @@ class _ReadText(NamedTuple):
 def _best_rows_by(
     query: QueryScores,
     vectors: Sequence[Floats | None],
+    lows: Lows,
     matrix: MatrixSnapshot,
     k: int,
-    limits: Callable[[Floats], ScoreBounds],
+    limits: Callable[[Floats], Floats],
     find: _Find,
 ) -> BestRows | None:
     texts: list[_ReadText] = []
-    for vector in vectors:
-        text = _NO_MEANING if vector is None else _read(vector, matrix, query.seen, limits(vector), find)
+    for vector, low in zip(vectors, lows, strict=True):
+        if vector is None:
+            texts.append(_NO_MEANING)
+            continue
+        # Without a `low` the scale begins at the lowest cosine, and to find that by bounds costs more than a scan.
+        text = None if low is None else _read(vector, low, matrix, query.seen, limits(vector), find)
         if text is None:
             return None
         texts.append(text)
@@ -205,32 +211,35 @@ def _best_rows_by(
     return BestRows(found.rows, found.scores, cosines)
 
 
-def _read(vector: Floats, matrix: MatrixSnapshot, seen: SeenRows, limits: ScoreBounds, find: _Find) -> _ReadText | None:
+def _read(
+    vector: Floats, low: np.float32, matrix: MatrixSnapshot, seen: SeenRows, limits: Floats, find: _Find
+) -> _ReadText | None:
     """None where the bounds say too little, or no row is alive."""
-    upper, opposite = seen.of(limits.upper), seen.of(limits.opposite)
+    known = seen.of(limits)
     if seen.dead is not None:
-        np.copyto(upper, _UNSEEN, where=seen.dead)
-        np.copyto(opposite, _UNSEEN, where=seen.dead)
+        np.copyto(known, _UNSEEN, where=seen.dead)
 
     def scores(places: Rows) -> Floats:
         return gathered_scores(matrix.vectors, seen.at(places), vector)
 
-    def live_scores(places: Rows, sign: int) -> Floats:
-        signed = sign * scores(places)
-        return signed if seen.dead is None else np.where(seen.dead[places], _UNSEEN, signed)
+    def live_scores(places: Rows) -> Floats:
+        return scores(places) if seen.dead is None else np.where(seen.dead[places], _UNSEEN, scores(places))
 
-    highest = find(upper, lambda places: live_scores(places, 1), 1, above=float(_UNSEEN))
-    lowest = find(opposite, lambda places: live_scores(places, -1), 1, above=float(_UNSEEN))
-    if highest is None or lowest is None or min(len(highest.scores), len(lowest.scores)) == 0:
+    highest = find(known, live_scores, 1, above=float(_UNSEEN))
+    if highest is None or len(highest.scores) == 0:
         return None
-    return _ReadText(upper, stretch_between(-lowest.scores[0], highest.scores[0], LEAST_SPREAD), scores)
+    return _ReadText(known, _stretch_from(low, highest.scores[0]), scores)
 
 
 _NO_STRETCH: Final = Stretch(np.float32(0), np.float32(0))
 _NO_MEANING: Final = _ReadText(None, _NO_STRETCH, None)
 
 
-def _stretch_over(cosines: Floats | None) -> Stretch:
+def _stretch_over(cosines: Floats | None, low: np.float32 | None) -> Stretch:
     if cosines is None or len(cosines) == 0:
         return _NO_STRETCH
-    return stretch_between(cosines.min(), cosines.max(), LEAST_SPREAD)
+    return _stretch_from(cosines.min() if low is None else low, cosines.max())
+
+
+def _stretch_from(low: np.float32, high: np.float32) -> Stretch:
+    return stretch_between(min(low, high), high, LEAST_SPREAD)

@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from indexer.cosine_scale import CosineScale
+from indexer.errors import CorruptSnapshotError
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 ScriptGroup = Literal["latin", "hangul", "cjk", "other"]
@@ -31,22 +34,34 @@ _MIN_SHARE: Final = 0.3  # letters of a script that make a query one of that scr
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The margin of a match that is as likely weak as not, by the script of the query."""
+    """What a catalog was found to be like when it was last looked at as a whole."""
 
     thresholds: Mapping[ScriptGroup, float]
+    """The margin of a match that is as likely weak as not, by the script of the query."""
+    scale: CosineScale | None = None
+    """None: the scale of a query's cosines begins at the lowest of them."""
 
     def threshold(self, query: str) -> float:
         """The margin that a match of this query must reach not to be weak."""
         return self.thresholds[script_group(query)]
 
-    def to_array(self) -> npt.NDArray[np.float64]:
-        """Thresholds in the order of the script groups, for a snapshot file."""
-        return np.array([self.thresholds[script] for script in _GROUPS], dtype=np.float64)
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a snapshot file; `thresholds` in the order of the script groups."""
+        thresholds = np.array([self.thresholds[script] for script in _GROUPS], dtype=np.float64)
+        scale = {} if self.scale is None else {"mean": self.scale.mean, "covariance": self.scale.covariance}
+        return {"thresholds": thresholds, **scale}
 
     @classmethod
-    def from_array(cls, thresholds: npt.NDArray[np.float64]) -> "Calibration":
-        """What `to_array` gave."""
-        return cls(dict(zip(_GROUPS, thresholds.tolist(), strict=True)))
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], dimensions: int) -> "Calibration":
+        """A copy of what `to_arrays` gave for vectors of so many dimensions. Raises: CorruptSnapshotError."""
+        try:
+            thresholds = dict(zip(_GROUPS, arrays["thresholds"].tolist(), strict=True))
+            mean, covariance = np.array(arrays["mean"]), np.array(arrays["covariance"])
+        except (KeyError, ValueError, TypeError) as error:
+            raise CorruptSnapshotError(f"the snapshot's calibration cannot be read: {error!r}") from error
+        if mean.shape != (dimensions,) or covariance.shape != (dimensions, dimensions):
+            raise CorruptSnapshotError(f"a calibration for {mean.shape} does not fit {dimensions} dimensions")
+        return cls(thresholds, CosineScale(mean, covariance))
 
 
 UNCALIBRATED: Final = Calibration({"latin": 3.8, "hangul": 1.4, "cjk": 2.0, "other": 1.4})
@@ -70,7 +85,7 @@ def confidences(margin: Floats, threshold: float) -> Floats:
     return np.asarray(1 / (1 + np.exp(threshold - margin)), dtype=np.float32)
 
 
-def calibration_from(margin_of: Mapping[str, float]) -> Calibration:
+def calibration_from(margin_of: Mapping[str, float], scale: CosineScale | None = None) -> Calibration:
     """Thresholds from the best margin that each foreign request got in a catalog."""
     by_script: dict[ScriptGroup, list[float]] = {}
     for request, margin in margin_of.items():
@@ -80,7 +95,7 @@ def calibration_from(margin_of: Mapping[str, float]) -> Calibration:
     }
     # Scripts without foreign requests of their own are judged mildly: a tool shown in vain costs less than one hidden.
     mildest = min(thresholds.values(), default=0.0)
-    return Calibration({script: thresholds.get(script, mildest) for script in _GROUPS})
+    return Calibration({script: thresholds.get(script, mildest) for script in _GROUPS}, scale)
 
 
 def script_group(query: str) -> ScriptGroup:

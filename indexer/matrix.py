@@ -28,7 +28,8 @@ DEAD_SCORE: Final = np.float32(-2.0)
 
 _GATHER_ROWS: Final = 1024  # one block of a gather stays in L2
 _WORTHWHILE_RUN: Final = 64  # rows of a run, on average, from which reading runs beats gathering rows
-_BLOCK: Final = 512  # scores a block maximum stands for
+_LEAST_BLOCKS: Final = 1024
+_MOST_IN_BLOCK: Final = 256
 _INITIAL_ROWS: Final = 256
 
 
@@ -90,22 +91,19 @@ def gathered_scores(vectors: Floats, rows: Rows, query: Floats) -> Floats:
 def block_top_k(scores: Floats, k: int) -> Rows:
     """Positions of the k highest of (n,) scores, highest first, lower position first among equals; exact.
 
-    Only blocks whose maximum is among the k highest block maxima can hold one of the k best.
+    The k-th highest of many block maxima is a bound that the k best reach. A block is every `width`-th score: maxima
+    of such blocks are taken element by element, with SIMD; those of neighbours are reductions of many short rows.
     """
     count = len(scores)
     k = min(k, count)
     if k <= 0:
         return np.empty(0, dtype=np.int64)
-    if count <= 4 * _BLOCK or k * _BLOCK >= count:
+    width = max(_LEAST_BLOCKS, 8 * k, count // _MOST_IN_BLOCK)
+    if 2 * width > count:
         return _sorted_top_k(scores, np.arange(count, dtype=np.int64), k)
-    whole = count - count % _BLOCK
-    maxima = scores[:whole].reshape(-1, _BLOCK).max(axis=1)
-    # Ties at the threshold: every block that reaches it is looked into, so that the lowest rows win.
-    threshold = np.partition(maxima, len(maxima) - k)[len(maxima) - k] if k < len(maxima) else maxima.min()
-    blocks = np.flatnonzero(maxima >= threshold)
-    inside = (blocks[:, None] * _BLOCK + np.arange(_BLOCK)).ravel()
-    positions = np.concatenate((inside, np.arange(whole, count)))
-    candidates = positions[scores[positions] >= threshold]
+    maxima = scores[: count - count % width].reshape(-1, width).max(axis=0)
+    # Ties at the bound are all looked at, so that the lowest rows win.
+    candidates = np.flatnonzero(scores >= np.partition(maxima, width - k)[width - k])
     return _sorted_top_k(scores[candidates], candidates, k)
 
 

@@ -252,7 +252,7 @@ class Replica:
         plan = plan_search(rows=self._matrix.n_rows, dimensions=self._matrix.dimensions, recall=self._recall)
         vectors = self._matrix.snapshot().vectors
         self._matrix.attach(
-            head=build_certified_head(vectors, both_ends=True) if plan.method == "certified" else None,
+            head=build_certified_head(vectors) if plan.method == "certified" else None,
             bits=build_sign_bits(vectors, recall=self._recall) if plan.method == "bits" else None,
         )
 
@@ -285,10 +285,7 @@ class Replica:
             "matrix": self._matrix.to_arrays(),
             "lexical": self._lexical.to_arrays(),
             "table": self._table.to_arrays(keep),
-            "calibration": {
-                "thresholds": self._calibration.to_array(),
-                "live": np.array([self._calibrated_live], dtype=np.int64),
-            },
+            "calibration": self._calibration.to_arrays() | {"live": np.array([self._calibrated_live], dtype=np.int64)},
             "head": self._matrix.head.to_arrays() if self._matrix.head is not None else {},
             "bits": self._matrix.bits.to_arrays() if self._matrix.bits is not None else {},
         }
@@ -317,8 +314,8 @@ class Replica:
             raise CorruptSnapshotError("the snapshot's parts are of different lengths")
         replica._quarantined = MappingProxyType({tool.key: tool for tool in quarantined})
         calibration = part("calibration")
-        if calibration:  # a snapshot of a catalog that was never calibrated has none
-            replica._calibration = Calibration.from_array(calibration["thresholds"])
+        if "mean" in calibration:  # not in the snapshot of a catalog that was never calibrated
+            replica._calibration = Calibration.from_arrays(calibration, matrix.dimensions)
             replica._calibrated_live = int(calibration["live"][0])
         replica._take_shortcuts(part("head"), part("bits"))
         replica._revision = revision

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from indexer import combining, engine, search_plan
 from indexer.certified import CertifiedHead, build_certified_head
-from indexer.combining import BestRows, QueryScores
+from indexer.combining import BestRows, Lows, QueryScores
+from indexer.confidence import UNCALIBRATED, Calibration
+from indexer.cosine_scale import cosine_scale
 from indexer.document import ToolDocument
 from indexer.embedders.hashing import HashingEmbedder
 from indexer.engine import PlannedQuery, RankedRows, rank_rows
@@ -47,6 +49,12 @@ def _catalog(
     plain = matrix.snapshot()
     head = build_certified_head(vectors[:headed], max(1, vectors.shape[1] // 3))
     return plain, replace(plain, head=head), lexical.snapshot()
+
+
+def _known(matrix: MatrixSnapshot) -> Calibration:
+    """Of a catalog whose vectors were looked at as a whole: only then bounds and bits are of use."""
+    live = np.flatnonzero(matrix.penalty == 0)
+    return replace(UNCALIBRATED, scale=cosine_scale(matrix.vectors, live) if len(live) else None)
 
 
 def _same(first: RankedRows, second: RankedRows) -> None:
@@ -87,9 +95,10 @@ def test_ranking_by_bounds_gives_the_rows_scores_and_cosines_of_ranking_without(
         asked[0] = 0
     query = PlannedQuery(" ".join(words))
 
-    without = rank_rows(query, asked, matrix=plain, lexical=lexical, k=7, rows=seen)
+    known = _known(plain)
+    without = rank_rows(query, asked, matrix=plain, lexical=lexical, k=7, rows=seen, calibration=known)
 
-    _same(rank_rows(query, asked, matrix=headed, lexical=lexical, k=7, rows=seen), without)
+    _same(rank_rows(query, asked, matrix=headed, lexical=lexical, k=7, rows=seen, calibration=known), without)
 
 
 def _falling(rows: int, seed: int) -> Floats:
@@ -108,9 +117,10 @@ def test_a_need_beside_the_query_is_ranked_by_bounds_too(blind: int | None, dead
     query = PlannedQuery("the zebra invoice", ("refund the order",))
     scanned = np.stack([dot_scores(vectors, vector) for vector in asked])
 
-    without = rank_rows(query, asked, matrix=plain, lexical=lexical, k=9, cosines=scanned)
+    known = _known(plain)
+    without = rank_rows(query, asked, matrix=plain, lexical=lexical, k=9, cosines=scanned, calibration=known)
 
-    _same(rank_rows(query, asked, matrix=headed, lexical=lexical, k=9), without)
+    _same(rank_rows(query, asked, matrix=headed, lexical=lexical, k=9, calibration=known), without)
 
 
 def test_bounds_are_used_for_a_large_view_and_not_for_a_narrow_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,16 +128,21 @@ def test_bounds_are_used_for_a_large_view_and_not_for_a_narrow_one(monkeypatch: 
     _, matrix, lexical = _catalog(vectors, [], 6_000, 1)
     used: list[bool] = []
 
-    def noted(scored: QueryScores, known: Sequence[Floats | None], matrix: MatrixSnapshot, k: int) -> BestRows | None:
-        found = combining.best_rows_by_bounds(scored, known, matrix, k)
+    def noted(
+        scored: QueryScores, vectors: Sequence[Floats | None], lows: Lows, matrix: MatrixSnapshot, k: int
+    ) -> BestRows | None:
+        found = combining.best_rows_by_bounds(scored, vectors, lows, matrix, k)
         used.append(found is not None)
         return found
 
     monkeypatch.setattr(engine, "best_rows_by_bounds", noted)
+    known = _known(matrix)
     for rows in (None, np.arange(3_000), np.arange(0, 6_000, 10)):
-        rank_rows(PlannedQuery("refund"), vectors[:1], matrix=matrix, lexical=lexical, k=5, rows=rows)
+        rank_rows(
+            PlannedQuery("refund"), vectors[:1], matrix=matrix, lexical=lexical, k=5, rows=rows, calibration=known
+        )
     many = PlannedQuery("refund", ("refund the order", "the weather"))
-    rank_rows(many, vectors[:3], matrix=matrix, lexical=lexical, k=5)
+    rank_rows(many, vectors[:3], matrix=matrix, lexical=lexical, k=5, calibration=known)
 
     assert used == [True, True]
 
@@ -177,7 +192,11 @@ def test_a_large_catalog_has_its_bounds_from_its_calibration_on_through_compacti
     kept = loaded.state.matrix.head
     assert kept is not None
     query = rows_of_kind("spread", 1, 8, 1)[0]
-    assert kept.bounds(query).upper.tolist() == compacted.bounds(query).upper.tolist()
+    assert kept.upper_bounds(query).tolist() == compacted.upper_bounds(query).tolist()
+    scale, saved = loaded.state.calibration.scale, replica.state.calibration.scale
+    assert scale is not None
+    assert saved is not None
+    assert scale.low(query) == saved.low(query)
 
 
 @pytest.mark.parametrize("dead", [[], range(0, 6_000, 3)])
@@ -188,13 +207,14 @@ def test_by_bits_nearly_the_same_rows_are_found_with_nearly_the_same_scores(
     vectors = _falling(6_000, 5)
     plain, _, lexical = _catalog(vectors, dead, 5_900, 6)
     matrix = replace(plain, bits=build_sign_bits(vectors[:5_900], recall=0.98))
+    known = _known(plain)
     shares: list[float] = []
     for vector in _falling(20, 7):
         query = PlannedQuery("the zebra invoice", ("refund the order",))
         asked = np.stack((vector, vectors[5_950]))
-        right = rank_rows(query, asked, matrix=plain, lexical=lexical, k=10, rows=rows)
+        right = rank_rows(query, asked, matrix=plain, lexical=lexical, k=10, rows=rows, calibration=known)
 
-        found = rank_rows(query, asked, matrix=matrix, lexical=lexical, k=10, rows=rows)
+        found = rank_rows(query, asked, matrix=matrix, lexical=lexical, k=10, rows=rows, calibration=known)
 
         shares.append(len(set(found.rows.tolist()) & set(right.rows.tolist())) / 10)
         np.testing.assert_allclose(found.scores, right.scores, atol=0.02)
@@ -210,8 +230,8 @@ def test_with_everything_rescored_bits_rank_as_a_scan_does() -> None:
     for vector in rows_of_kind("spread", 10, 24, 10):
         query, asked = PlannedQuery("refund the order"), vector[None]
         _same(
-            rank_rows(query, asked, matrix=matrix, lexical=lexical, k=10),
-            rank_rows(query, asked, matrix=plain, lexical=lexical, k=10),
+            rank_rows(query, asked, matrix=matrix, lexical=lexical, k=10, calibration=_known(plain)),
+            rank_rows(query, asked, matrix=plain, lexical=lexical, k=10, calibration=_known(plain)),
         )
 
 
