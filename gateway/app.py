@@ -196,7 +196,7 @@ def build_app(services: Services, *, operator_token: str | None = None, pid: int
     install_error_handlers(app)
     hosts = LOOPBACK_HOSTS | {settings.host.lower()} if is_loopback(settings.host) else None
     guard = GuardSettings(api_key=settings.api_key, operator_token=operator_token, hosts=hosts)
-    app.add_middleware(RequestGuard, settings=guard)
+    app.add_middleware(RequestGuard, settings=guard, direct={**search.DIRECT, **chat.DIRECT})
     return app
 
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from gateway.api.answers import JsonAnswer
-from gateway.api.dependencies import CallerOf, JsonBody, ServicesOf, as_object
+from gateway.api.dependencies import as_object, caller_of, json_body, services_of
 from gateway.api.errors import ProblemError, log_unexpected, openai_error, problem_of
 from gateway.api.event_stream import (
     DONE,
@@ -50,13 +50,14 @@ _PASSED_HEADERS: Final = ("openai-organization", "openai-project", "traceparent"
         {"a question": CHAT_EXAMPLE, "streamed": {**CHAT_EXAMPLE, "stream": True}},
     ),
 )
-async def chat_completions(request: Request, body: JsonBody, services: ServicesOf, caller: CallerOf) -> Response:
+async def chat_completions(request: Request) -> Response:
     """The model finds catalog tools by itself, and those that run here are run here.
 
     Calls of your own tools, and of catalog tools that nobody here runs, are returned; for the latter the definitions
     stand in `x_toolscout.tools`. Send the results back as usual, and the loop goes on.
     """
-    chat = _ChatRequest(as_object(body), request, services, caller)
+    body = as_object(await json_body(request))
+    chat = _ChatRequest(body, request, services_of(request), caller_of(request))
     try:
         return await (chat.stream() if chat.streams else chat.call())
     except ClientGoneError:
@@ -194,3 +195,7 @@ def _upstream_error(error: ModelHTTPError) -> object:
     if isinstance(body, dict) and "error" in body:
         return cast("object", body)
     return openai_error(ProblemError(error.status, "upstream", f"the model's endpoint answered {error.status}"))
+
+
+DIRECT: Final = {("POST", "/v1/chat/completions"): chat_completions}
+"""For the guard to call by itself."""

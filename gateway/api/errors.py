@@ -192,15 +192,20 @@ def log_unexpected(error: Exception, problem: ProblemError, path: str) -> None:
         logger.error("%s failed", path, exc_info=error)
 
 
+def answer_to(error: Exception, path: str, request_id: str = "") -> Response:
+    """The answer for any error, which is logged where its answer says nothing about it."""
+    if isinstance(error, ModelHTTPError):
+        return upstream_answer(error)
+    problem = problem_of(error)
+    log_unexpected(error, problem, path)
+    return render(problem, path, request_id)
+
+
 def install_error_handlers(app: "FastAPI") -> None:
     """Let every error of every route be answered from here."""
 
     async def answer(request: "Request", error: Exception) -> Response:
-        if isinstance(error, ModelHTTPError):
-            return upstream_answer(error)
-        problem = problem_of(error)
-        log_unexpected(error, problem, request.scope["path"])
-        return render(problem, request.scope["path"], str(request.scope.get("toolscout.request_id", "")))
+        return answer_to(error, request.scope["path"], str(request.scope.get("toolscout.request_id", "")))
 
     for kind in (ProblemError, HTTPException, RequestValidationError, GatewayError, IndexerError):
         app.add_exception_handler(kind, answer)

@@ -2,16 +2,21 @@
 
 import hmac
 import random
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from gateway.api.errors import ProblemError, log_unexpected, problem_of, render
+from fastapi import Request
+from fastapi.responses import Response
+
+from gateway.api.errors import ProblemError, answer_to, render
 from indexer import DEFAULT_TENANT
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 REQUEST_ID_HEADER: Final = "x-toolscout-request-id"
@@ -46,9 +51,19 @@ class GuardSettings:
 class RequestGuard:
     """ASGI middleware: request id, Host and Origin, bearer key; leaves the caller in the scope."""
 
-    def __init__(self, app: "ASGIApp", settings: GuardSettings) -> None:
+    def __init__(
+        self,
+        app: "ASGIApp",
+        settings: GuardSettings,
+        direct: "Mapping[tuple[str, str], Endpoint] | None" = None,
+    ) -> None:
+        """`direct`: routes of the application, by method and path, whose endpoints are called from here.
+
+        The way through FastAPI's router and dependencies takes a fifth of a search's time.
+        """
         self._app = app
         self._settings = settings
+        self._direct = direct or {}
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http":
@@ -71,14 +86,17 @@ class RequestGuard:
         except ProblemError as problem:
             await render(problem, scope["path"], request_id)(scope, receive, send_with_id)
             return
+        endpoint = self._direct.get((scope["method"], scope["path"]))
         try:
-            await self._app(scope, receive, send_with_id)
+            if endpoint is None:
+                await self._app(scope, receive, send_with_id)
+            else:
+                response = await endpoint(Request(scope, receive))
+                await response(scope, receive, send_with_id)
         except Exception as error:  # the last handler before the server: every failure gets an answer and a log line
             if started:
                 raise
-            problem = problem_of(error)
-            log_unexpected(error, problem, scope["path"])
-            await render(problem, scope["path"], request_id)(scope, receive, send_with_id)
+            await answer_to(error, scope["path"], request_id)(scope, receive, send_with_id)
 
     def _admit(self, scope: "Scope") -> Caller:
         """Raises: ProblemError for a request that must not come in."""

@@ -33,7 +33,6 @@ _NAMESPACES_SHOWN: Final = 20
 )
 async def search(request: Request) -> JsonAnswer:
     """Ranked tools with scores and reasons; an empty answer explains itself under `empty`."""
-    # Asked for by hand: having FastAPI hand them over takes as long as the search itself.
     services, caller = services_of(request), caller_of(request)
     wanted = checked(SearchBody, await json_body(request))
     response = await services.index.search(
@@ -51,3 +50,7 @@ async def search(request: Request) -> JsonAnswer:
         held = await services.index.namespaces(scope_of(caller))
         response = replace(response, namespaces=tuple(sorted(held, key=lambda name: -held[name])[:_NAMESPACES_SHOWN]))
     return JsonAnswer(search_record(response))
+
+
+DIRECT: Final = {("POST", "/v1/search"): search}
+"""For the guard to call by itself."""

@@ -4,11 +4,15 @@ import logging
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
+from gateway.api import chat, search
 from gateway.app import build_app
 from gateway.errors import ConfigurationError
 from gateway.listening import check_listening, is_loopback
 from gateway.settings import GatewaySettings
+from tests.gateway.api.conftest import REFUND
 from tests.gateway.serving import http_client, services_of
 
 
@@ -114,3 +118,31 @@ async def test_the_documentation_shows_an_example_for_every_body(client: httpx.A
     ]
     assert len(bodies) == 5
     assert all(media["examples"] for body in bodies for media in body["content"].values())
+
+
+async def test_what_the_guard_calls_by_itself_stands_in_the_description_too(client: httpx.AsyncClient) -> None:
+    paths = (await client.get("/openapi.json")).json()["paths"]
+    for method, path in {**search.DIRECT, **chat.DIRECT}:
+        assert paths[path][method.lower()]["requestBody"]
+
+
+@pytest.mark.parametrize(
+    "body", ['{"query": "refund an order"}', '{"query": 3}', "{", '{"query": "a", "query": "b"}', ""]
+)
+async def test_a_search_is_answered_alike_by_the_guard_and_through_the_router(body: str) -> None:
+    async with services_of(REFUND) as services:
+        app = build_app(services)
+        inside = Starlette(routes=[Mount("/inside", app)])  # under a prefix the guard leaves the path to the router
+        answers: list[tuple[int, str | None, dict[str, object]]] = []
+        for served, path in ((app, "/v1/search"), (inside, "/inside/v1/search")):
+            transport = httpx.ASGITransport(app=served)
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+                answer = await client.post(path, content=body)
+            assert answer.headers["x-toolscout-request-id"]
+            said = {
+                name: value
+                for name, value in answer.json().items()
+                if name not in ("took_ms", "request_id", "instance")
+            }
+            answers.append((answer.status_code, answer.headers["content-type"], said))
+    assert answers[0] == answers[1]
