@@ -1,8 +1,9 @@
 """From a tool definition to the fields of text that are indexed and embedded; pure."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from indexer.definition import DEFAULT_NAMESPACE, ToolDefinition
@@ -15,6 +16,9 @@ MAX_SCHEMA_NODES: Final = 2_000
 MAX_PARAMETERS: Final = 256
 
 _COMBINERS: Final = ("allOf", "anyOf", "oneOf")
+_INNER: Final = ("items", "additionalProperties")
+_HOLD_MORE: Final = frozenset({"$ref", "properties", *_COMBINERS, *_INNER})
+_CACHED_IDENTIFIER: Final = 64
 _IDENTIFIER_PARTS: Final = re.compile(
     r"(?:[A-Z]+|[A-Z]?[A-Z]?[a-z]+)\d+"  # S3, v2, OAuth2: letters and digits that are one word
     r"|[A-Z]{2,}s(?![a-z])"  # APIs
@@ -23,7 +27,6 @@ _IDENTIFIER_PARTS: Final = re.compile(
     r"|\d+[A-Z]{1,2}(?![A-Za-z])|\d+"  # 3D, 2FA; a number
     r"|[^\W\d_A-Za-z]+"  # letters of every other script, whole
 )
-_WHITESPACE: Final = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,7 @@ class ToolDocument:
 
 def document_of(definition: ToolDefinition) -> ToolDocument:
     """The fields of a definition: parameters through local `$ref`, `anyOf`, nesting and array items."""
-    parameters = tuple(_parameters(definition.input_schema))
+    parameters = _parameters(definition.input_schema)
     return ToolDocument(
         name=definition.name,
         title=definition.title if definition.title != definition.name else "",
@@ -72,10 +75,13 @@ def dense_text(document: ToolDocument) -> str:
     """All that an encoder reads of a tool: namespace, name, title, description, parameters, examples, cut to fit."""
     head = [_words(document.namespace), _words(document.name), document.title, document.description]
     names = document.parameter_names.split("\n") if document.parameter_names else []
-    parameters = [
-        f"{_words(name)} {description}".strip()
-        for name, description in zip(names, document.parameter_descriptions.split("\n"), strict=False)
-    ]
+    parameters: list[str] = []
+    size = 0
+    for name, description in zip(names, document.parameter_descriptions.split("\n"), strict=False):
+        parameters.append(f"{_words(name)} {description}".strip())
+        size += len(parameters[-1])
+        if size > DENSE_TEXT_LIMIT:  # lines hold no white space that would still be taken out
+            break
     return _joined(*head, ", ".join(parameters), *document.examples.split("\n"))
 
 
@@ -90,66 +96,78 @@ def name_text(document: ToolDocument) -> str:
 
 
 def _joined(*parts: str) -> str:
-    return _cut(". ".join(stripped for part in parts if (stripped := part.strip())), DENSE_TEXT_LIMIT)
+    return _cut(". ".join([stripped for part in parts if (stripped := part.strip())]), DENSE_TEXT_LIMIT)
 
 
 def _words(identifier: str) -> str:
+    return _known_words(identifier) if len(identifier) <= _CACHED_IDENTIFIER else split_identifier(identifier).lower()
+
+
+@lru_cache(maxsize=1 << 14)
+def _known_words(identifier: str) -> str:
     return split_identifier(identifier).lower()
 
 
 def _cut(text: str, limit: int) -> str:
-    text = _WHITESPACE.sub(" ", text).strip()
+    text = _line(text)
     if len(text) <= limit:
         return text
     end = text.rfind(" ", limit // 2, limit + 1)
     return text[: end if end > 0 else limit]
 
 
-def _parameters(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(name, description) of each property, outer ones first; the same name with the same words once."""
-    seen: set[tuple[str, str]] = set()
-    for name, node in _properties(schema):
-        description = node.get("description") or node.get("title") or ""
-        entry = (_line(name), _line(description) if isinstance(description, str) else "")
-        if entry not in seen:
-            seen.add(entry)
-            yield entry
-        if len(seen) >= MAX_PARAMETERS:
-            return
+def _parameters(root: Mapping[str, Any]) -> dict[tuple[str, str], None]:
+    """(name, description) of each property, outer ones first; the same name with the same words once.
 
-
-def _properties(root: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every named subschema in breadth-first order, within bounds; a cycle of references is walked once."""
+    Every named subschema in breadth-first order, within bounds; a cycle of references is walked once.
+    """
+    found: dict[tuple[str, str], None] = {}
     level: list[Mapping[str, Any]] = [root]
     visited: set[int] = set()
     for _ in range(MAX_SCHEMA_DEPTH):
         deeper: list[Mapping[str, Any]] = []
         for written in level:
-            node = _resolve(root, written)
+            node = _resolve(root, written) if "$ref" in written else written
             if id(node) in visited:
                 continue
             visited.add(id(node))
             if len(visited) > MAX_SCHEMA_NODES:
-                return
-            for name, child in _mapping(node.get("properties")).items():
-                resolved = _resolve(root, _mapping(child))
-                # A description beside a reference belongs to this parameter, not to the shared definition.
-                yield str(name), {**resolved, **_mapping(child)}
-                deeper.append(resolved)
-            deeper.extend(_inner(node))
+                return found
+            for name, value in _mapping(node.get("properties")).items():
+                child = _mapping(value)
+                resolved = _resolve(root, child) if "$ref" in child else child
+                if resolved.keys().isdisjoint(_HOLD_MORE):
+                    visited.add(id(resolved))
+                else:
+                    deeper.append(resolved)
+                found[_line(str(name)), _line(_said_of(child, resolved))] = None
+                if len(found) >= MAX_PARAMETERS:
+                    return found
+            deeper += _inner(node)
         if not deeper:
-            return
+            return found
         level = deeper
+    return found
 
 
-def _inner(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _said_of(child: Mapping[str, Any], resolved: Mapping[str, Any]) -> str:
+    """A description beside a reference belongs to this parameter, not to the shared definition."""
+    for keyword in ("description", "title"):
+        if text := child.get(keyword, resolved.get(keyword)):
+            return text if isinstance(text, str) else ""
+    return ""
+
+
+def _inner(node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    inner: list[Mapping[str, Any]] = []
     for combiner in _COMBINERS:
         branches = node.get(combiner)
         if isinstance(branches, list):
-            yield from (_mapping(branch) for branch in cast(list[Any], branches))
-    for keyword in ("items", "additionalProperties"):
-        if inner := _mapping(node.get(keyword)):
-            yield inner
+            inner += [_mapping(branch) for branch in cast(list[Any], branches)]
+    for keyword in _INNER:
+        if below := _mapping(node.get(keyword)):
+            inner.append(below)
+    return inner
 
 
 def _resolve(root: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -176,8 +194,9 @@ def _pointed_at(root: Mapping[str, Any], reference: str) -> Mapping[str, Any] | 
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+    # What comes from JSON is a dict; to ask an abstract class takes ten times as long.
+    return cast(Mapping[str, Any], value) if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def _line(text: str) -> str:
-    return _WHITESPACE.sub(" ", text).strip()
+    return " ".join(text.split())

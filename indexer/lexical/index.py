@@ -1,25 +1,37 @@
 """The lexical half of the catalog: adding, removing and scoring tools by their words."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.deeds import DeedMask, deeds_of_tool
+from indexer.deeds import deeds_of_tool
 from indexer.document import ToolDocument
 from indexer.errors import CorruptSnapshotError
 from indexer.lexical.postings import Segment, build_segment, merge_segments, renumbered
 from indexer.lexical.snapshot import DEFAULT_BM25F, FIELDS, BM25FParameters, LexicalSnapshot
-from indexer.lexical.tokens import analyse, chunks
+from indexer.lexical.tokens import chunks
+from indexer.lexical.vocabulary import Vocabulary
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Rows: TypeAlias = npt.NDArray[np.int64]
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 _FIELD_CHUNKS: Final = 400
 """Words of a field that are indexed: some parameter texts run to tens of thousands."""
+_TAKEN_TOGETHER: Final = 128
 _FLUSH_TOKENS: Final = 1 << 18
-_CHUNK_CACHE: Final = 1 << 17
+_ZERO: Final = np.zeros(1, dtype=np.int64)
+_fields_of: Final[Callable[[ToolDocument], tuple[str, ...]]] = attrgetter(*FIELDS)
+
+
+class _Taken(NamedTuple):
+    """Documents as numbers: (t,) int32 terms, field by field; (rows, fields) int64 terms of each; (rows,) uint16."""
+
+    terms: npt.NDArray[np.int32]
+    lengths: npt.NDArray[np.int64]
+    deeds: npt.NDArray[np.uint16]
 
 
 class LexicalIndex:
@@ -31,12 +43,10 @@ class LexicalIndex:
 
     def __init__(self, parameters: BM25FParameters = DEFAULT_BM25F) -> None:
         self.parameters = parameters
-        self._vocabulary: dict[str, int] = {}
-        self._chunk_ids: dict[str, tuple[int, ...]] = {}
+        self._vocabulary = Vocabulary()
         self._segments: list[Segment] = []
-        self._pending_terms: list[int] = []
-        self._pending_lengths: list[list[int]] = []
-        self._pending_deeds: list[DeedMask] = []
+        self._pending: list[_Taken] = []
+        self._pending_rows = 0
         self._lengths: Floats = np.empty((0, len(FIELDS)), dtype=np.float32)
         self._length_sums = np.zeros(len(FIELDS), dtype=np.float64)
         """Of the live rows; whole numbers, so that adding and taking away never drift."""
@@ -48,7 +58,7 @@ class LexicalIndex:
 
     @property
     def n_rows(self) -> int:
-        return self._rows + len(self._pending_lengths)
+        return self._rows + self._pending_rows
 
     @property
     def dead(self) -> int:
@@ -64,13 +74,31 @@ class LexicalIndex:
     def add(self, documents: Sequence[ToolDocument]) -> range:
         """Add tools; the row ids they got. The next snapshot shows them."""
         first = self.n_rows
-        for document in documents:
-            self._pending_lengths.append([self._take(getattr(document, name)) for name in FIELDS])
-            self._pending_deeds.append(deeds_of_tool(document.name, document.description))
-            if len(self._pending_terms) >= _FLUSH_TOKENS:
+        for start in range(0, len(documents), _TAKEN_TOGETHER):
+            taken = self._take(documents[start : start + _TAKEN_TOGETHER])
+            self._pending.append(taken)
+            self._pending_rows += len(taken.lengths)
+            if sum(len(one.terms) for one in self._pending) >= _FLUSH_TOKENS:
                 self._flush()
         self._snapshot = None
         return range(first, self.n_rows)
+
+    def _take(self, documents: Sequence[ToolDocument]) -> _Taken:
+        """The terms of some documents, all of them looked up at once."""
+        flat: list[str] = []
+        chunk_counts: list[int] = []
+        for document in documents:
+            for text in _fields_of(document):
+                found = chunks(text)[:_FIELD_CHUNKS] if text else ()
+                flat += found
+                chunk_counts.append(len(found))
+        terms, counts = self._vocabulary.terms_of(flat)
+        so_far = np.concatenate((_ZERO, np.cumsum(counts)))
+        in_field = np.array(chunk_counts, dtype=np.int64)
+        ends = np.cumsum(in_field)
+        lengths = so_far[ends] - so_far[ends - in_field]
+        deeds = [deeds_of_tool(document.name, document.description) for document in documents]
+        return _Taken(terms, lengths.reshape(-1, len(FIELDS)), np.array(deeds, dtype=np.uint16))
 
     def remove(self, rows: Rows) -> None:
         """Take rows out of every later snapshot, of idf and of average lengths; ids are not used again."""
@@ -90,7 +118,7 @@ class LexicalIndex:
         if self._snapshot is None:
             self._snapshot = LexicalSnapshot(
                 parameters=self.parameters,
-                vocabulary=self._vocabulary,  # it only grows; terms that came later have no postings here
+                vocabulary=self._vocabulary.numbers,  # it only grows; terms that came later have no postings here
                 segments=tuple(self._segments),
                 lengths=self._lengths[: self._rows],
                 length_sums=self._length_sums,
@@ -118,8 +146,7 @@ class LexicalIndex:
         new_rows = np.full(self._rows, -1, dtype=np.int32)
         new_rows[keep_rows] = np.arange(len(keep_rows), dtype=np.int32)
         index = LexicalIndex(self.parameters)
-        index._vocabulary = dict(self._vocabulary)
-        index._chunk_ids = dict(self._chunk_ids)
+        index._vocabulary = self._vocabulary.copy()
         kept = renumbered(merge_segments(self._segments), new_rows) if self._segments else _EMPTY
         index._segments = [kept] if len(kept.rows) else []
         index._lengths = self._lengths[keep_rows]
@@ -133,7 +160,7 @@ class LexicalIndex:
         """The arrays of a snapshot file, vocabulary included."""
         self._flush()
         segment = merge_segments(self._segments) if self._segments else _EMPTY
-        words = "\n".join(self._vocabulary).encode("utf-8")
+        words = "\n".join(self._vocabulary.numbers).encode("utf-8")
         return {
             "terms": segment.terms,
             "starts": segment.starts,
@@ -158,8 +185,8 @@ class LexicalIndex:
         except (KeyError, UnicodeDecodeError) as error:
             raise CorruptSnapshotError(f"lexical snapshot cannot be read: {error}") from error
         index = cls(parameters)
-        index._vocabulary = {word: number for number, word in enumerate(words.split("\n"))} if words else {}
-        _check(segment, lengths, alive, len(index._vocabulary))
+        index._vocabulary = Vocabulary(words.split("\n") if words else ())
+        _check(segment, lengths, alive, len(index._vocabulary.numbers))
         if deeds.shape != alive.shape:
             raise CorruptSnapshotError("lexical snapshot: its arrays do not fit together")
         index._segments = [segment] if len(segment.rows) else []
@@ -168,32 +195,12 @@ class LexicalIndex:
         index._length_sums = (lengths[alive] if index._dead else lengths).sum(axis=0, dtype=np.float64)
         return index
 
-    def _take(self, text: str) -> int:
-        """Queue the terms of one field; how many there were."""
-        if not text:
-            return 0
-        before = len(self._pending_terms)
-        cache, pending = self._chunk_ids, self._pending_terms
-        for chunk in chunks(text)[:_FIELD_CHUNKS]:
-            ids = cache.get(chunk)
-            pending.extend(self._number(chunk) if ids is None else ids)
-        return len(pending) - before
-
-    def _number(self, chunk: str) -> tuple[int, ...]:
-        vocabulary = self._vocabulary
-        ids = tuple(vocabulary.setdefault(term, len(vocabulary)) for term, _ in analyse(chunk))
-        if len(self._chunk_ids) < _CHUNK_CACHE:
-            self._chunk_ids[chunk] = ids
-        return ids
-
     def _flush(self) -> None:
         """Turn what is queued into postings, then merge segments until each is twice the size of the next."""
-        if not self._pending_lengths:
+        if not self._pending:
             return
-        lengths = np.array(self._pending_lengths, dtype=np.int64)
-        terms = np.array(self._pending_terms, dtype=np.int32)
-        deeds = np.array(self._pending_deeds, dtype=np.uint16)
-        self._pending_lengths, self._pending_terms, self._pending_deeds = [], [], []
+        terms, lengths, deeds = map(np.concatenate, zip(*self._pending, strict=True))
+        self._pending, self._pending_rows = [], 0
         if len(terms):
             self._segments.append(build_segment(terms, lengths, self._rows))
         while len(self._segments) > 1 and len(self._segments[-2].rows) < 2 * len(self._segments[-1].rows):

@@ -1,13 +1,15 @@
 """Where the words of one query stand, and what they are worth there."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Numbers: TypeAlias = npt.NDArray[np.int64]
+
+_NOWHERE: Final = np.empty(0, dtype=np.int64)
 
 
 class RowTerms(NamedTuple):
@@ -22,7 +24,7 @@ class LexicalMatches:
     """The postings of a query's terms, one term after the other; of live rows only.
 
     `terms`: distinct terms as written in the query. `idf`: (t,) float32. `ends`: (t,) where each term's postings end.
-    `rows`: (p,) int32. `gains`: (p,) float32, what a posting adds to a BM25F score, always above 0.
+    `rows`: (p,) int32, ascending within a term. `gains`: (p,) float32, what a posting adds to a BM25F score, always above 0.
     """
 
     terms: tuple[str, ...]
@@ -37,12 +39,19 @@ class LexicalMatches:
         return np.bincount(self.rows, weights=self.gains, minlength=self.n_rows).astype(np.float32)
 
     def terms_in(self, rows: Numbers) -> RowTerms:
-        """Which terms stand in which of (m,) distinct rows."""
-        place = np.full(self.n_rows, -1, dtype=np.int32)
-        place[rows] = np.arange(len(rows), dtype=np.int32)
-        places = np.take(place, self.rows, mode="clip")
-        found = np.flatnonzero(places >= 0)
-        return RowTerms(places[found].astype(np.int64), self._terms_at(found))
+        """Which terms stand in which of (m,) distinct rows, term by term."""
+        wanted = rows.astype(np.int32)
+        places: list[Numbers] = [_NOWHERE]
+        terms: list[Numbers] = [_NOWHERE]
+        start = 0
+        for term, end in enumerate(self.ends.tolist()):
+            if start < end:
+                own = self.rows[start:end]
+                here = np.flatnonzero(own.take(own.searchsorted(wanted), mode="clip") == wanted)
+                places.append(here)
+                terms.append(np.full(len(here), term))
+            start = end
+        return RowTerms(np.concatenate(places), np.concatenate(terms))
 
     def coverage(self, rows: Numbers) -> Floats:
         """Share of the query's idf mass that stands in each of (m,) distinct rows, 0 to 1."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -39,13 +39,13 @@ def build_segment(terms: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], 
     """
     n_rows, n_fields = lengths.shape
     place = np.repeat(np.arange(n_rows * n_fields, dtype=np.int64), lengths.ravel())
-    keys, counts = np.unique(terms.astype(np.int64) * (n_rows * n_fields) + place, return_counts=True)
-    pairs, fields = np.divmod(keys, n_fields)  # a pair is (term, row)
-    is_first = np.empty(len(pairs), dtype=np.bool_)
-    is_first[:1] = True
-    np.not_equal(pairs[1:], pairs[:-1], out=is_first[1:])
+    tokens = np.sort(terms.astype(np.int64) * (n_rows * n_fields) + place)
+    first = np.flatnonzero(_starts_run(tokens))
+    counts = np.diff(first, append=len(tokens))
+    pairs, fields = np.divmod(tokens[first], n_fields)  # a pair is (term, row)
+    is_first = _starts_run(pairs)
     posting = np.cumsum(is_first) - 1
-    frequencies = np.zeros((int(is_first.sum()), n_fields), dtype=np.uint8)
+    frequencies = np.zeros((int(np.count_nonzero(is_first)), n_fields), dtype=np.uint8)
     frequencies[posting, fields] = np.minimum(counts, _MAX_FREQUENCY)
     posting_terms, rows = np.divmod(pairs[is_first], n_rows)
     return _by_term(posting_terms.astype(np.int32), (rows + first_row).astype(np.int32), frequencies)
@@ -57,7 +57,8 @@ def merge_segments(segments: Sequence[Segment]) -> Segment:
     order = np.argsort(terms, kind="stable")  # sorted runs: close to one pass
     rows = np.concatenate([segment.rows for segment in segments])
     frequencies = np.concatenate([segment.frequencies for segment in segments])
-    return _by_term(terms[order], rows[order], frequencies[order])
+    # `take` copies a row of bytes three times as fast as an index does.
+    return _by_term(terms[order], rows[order], np.take(frequencies, order, axis=0))
 
 
 def renumbered(segment: Segment, new_rows: npt.NDArray[np.int32]) -> Segment:
@@ -67,12 +68,18 @@ def renumbered(segment: Segment, new_rows: npt.NDArray[np.int32]) -> Segment:
     rows, terms = rows[kept], segment.posting_terms()[kept]
     # One sort of one number a posting: several times faster than sorting by two keys.
     order = np.argsort(terms.astype(np.int64) * len(new_rows) + rows, kind="stable")
-    return _by_term(terms[order], rows[order], segment.frequencies[kept[order]])
+    return _by_term(terms[order], rows[order], np.take(segment.frequencies, kept[order], axis=0))
 
 
 def _by_term(
     posting_terms: npt.NDArray[np.int32], rows: npt.NDArray[np.int32], frequencies: npt.NDArray[np.uint8]
 ) -> Segment:
-    terms, first = np.unique(posting_terms, return_index=True)
-    starts = np.append(first, len(posting_terms)).astype(np.int64)
-    return Segment(terms, starts, rows, frequencies)
+    first = np.flatnonzero(_starts_run(posting_terms))
+    return Segment(posting_terms[first], np.append(first, len(posting_terms)), rows, frequencies)
+
+
+def _starts_run(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """(n,) whether a value differs from the one before it."""
+    starts = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=starts[1:])
+    return starts

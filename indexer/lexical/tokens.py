@@ -30,6 +30,7 @@ _RUNS: Final = re.compile(
     r"|(?P<number>\d+(?:\.\d+)+)"
     rf"|(?P<word>[^\W_{_HAN}{_KANA}{_HANGUL}{_UNSPACED}]+)"
 )
+_POINTED_NUMBER: Final = re.compile(r"\d\.\d")
 _STOP_TEXT: Final = """
     a about above after again all also am an and any are as at be because been before being between both but by can
     could did do does doing don down during each either else ever few for from further had has have having he help her
@@ -64,15 +65,23 @@ def chunks(text: str) -> list[str]:
 
 def analyse(chunk: str) -> tuple[tuple[str, str], ...]:
     """The terms of one chunk, each with the word it was written as."""
-    return _cached(chunk) if len(chunk) <= _CACHED_CHUNK else tuple(_read(chunk))
+    return _cached(chunk) if len(chunk) <= _CACHED_CHUNK else read(chunk)
 
 
 @lru_cache(maxsize=1 << 15)
 def _cached(chunk: str) -> tuple[tuple[str, str], ...]:
-    return tuple(_read(chunk))
+    return read(chunk)
 
 
-def _read(chunk: str) -> Iterator[tuple[str, str]]:
+def read(chunk: str) -> tuple[tuple[str, str], ...]:
+    """As `analyse`, for callers that remember it themselves."""
+    if chunk.isascii() and len(chunk) <= _MAX_WORD and not ("." in chunk and _POINTED_NUMBER.search(chunk)):
+        # All runs are words then, and end where the parts of identifiers end.
+        return tuple([pair for part in identifier_parts(chunk) for pair in _part_terms(part)])
+    return tuple(_runs(chunk))
+
+
+def _runs(chunk: str) -> Iterator[tuple[str, str]]:
     for run in _RUNS.finditer(chunk):
         text = run.group()
         match run.lastgroup:
@@ -97,21 +106,21 @@ def _bigrams(run: str) -> Iterator[tuple[str, str]]:
 
 def _word_terms(word: str) -> Iterator[tuple[str, str]]:
     for part in identifier_parts(without_accents(word[:_MAX_WORD])):
-        term = part.casefold()
-        if term in STOP_WORDS:
-            continue
-        if term.isalpha():
-            yield stem(term), part
-        else:
-            yield from _alphanumeric(term, part)
+        yield from _part_terms(part)
 
 
-def _alphanumeric(term: str, part: str) -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=1 << 15)
+def _part_terms(part: str) -> tuple[tuple[str, str], ...]:
     """`s3` is one word; `address2` is that and `address` too."""
-    yield term, part
+    term = part.casefold()
+    if term in STOP_WORDS:
+        return ()
+    if term.isalpha():
+        return ((stem(term), part),)
     letters = term.rstrip("0123456789")
     if len(letters) > 2 and letters.isalpha():
-        yield stem(letters), part
+        return (term, part), (stem(letters), part)
+    return ((term, part),)
 
 
 _LATIN_LETTERS: Final = str.maketrans(
