@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -95,44 +95,47 @@ class _ChatRequest:
 
     async def stream(self) -> Response:
         """The answer as it comes about; fails with a status of its own as long as nothing has been said."""
-        pump = EventPump(self._services.client.stream(self._chat))
+        pump = EventPump(self._services.client.stream(self._chat), self._request.receive)
         try:
-            beginning = await unless_disconnected(self._request, self._beginning(pump))
-        except BaseException:  # whatever ends it, and be it a cancellation: the pump's task must end too
+            beginning = await self._beginning(pump)
+        except BaseException:  # whatever ends it, and be it a cancellation: the pump's tasks must end too
             await pump.aclose()
             raise
-        return EventStreamResponse(self._frames(pump, beginning))
+        return EventStreamResponse(self._frames(pump, beginning), pump.aclose)
 
-    async def _beginning(self, pump: EventPump[RunEvent]) -> list[bytes]:
+    async def _beginning(self, pump: EventPump[RunEvent]) -> bytes:
         """The first frames, waited for until there is something to say, or for as long as a client may wait."""
         clock = asyncio.get_running_loop().time
         until = clock() + self._services.settings.keep_alive_seconds
-        frames: list[bytes] = []
+        frames = b""
         while not frames:
-            event = await pump.next(until - clock())
-            frames = [KEEP_ALIVE] if event is None else self._frames_of(event)
+            frames = self._frames_of(await pump.next(until - clock()))
         return frames
 
-    async def _frames(self, pump: EventPump[RunEvent], frames: list[bytes]) -> AsyncIterator[bytes]:
+    async def _frames(self, pump: EventPump[RunEvent], frames: bytes) -> AsyncIterator[bytes]:
         try:
             while True:
-                for frame in frames:
-                    yield frame
-                if frames and frames[-1] == DONE:
+                if frames:
+                    yield frames
+                if frames.endswith(DONE):
                     return
-                event = await pump.next(self._services.settings.keep_alive_seconds)
-                frames = [KEEP_ALIVE] if event is None else self._frames_of(event)
+                frames = self._frames_of(await pump.next(self._services.settings.keep_alive_seconds))
+        except ClientGoneError:
+            raise
         except Exception as error:  # noqa: BLE001  the answer has begun: only a frame can still say that it failed
             yield data_event(self._error_frame(error))
-        finally:
-            await pump.aclose()
 
-    def _frames_of(self, event: RunEvent) -> list[bytes]:
-        """An event as frames: none for what a client does not see, the end and its mark for the last one."""
-        chunks = list(self._writer.chunks(event))
+    def _frames_of(self, events: Sequence[RunEvent]) -> bytes:
+        """Events as frames: none for what a client does not see, the end and its mark for the last one."""
+        return b"".join(frame for event in events for frame in self._frames_of_one(event)) if events else KEEP_ALIVE
+
+    def _frames_of_one(self, event: RunEvent) -> Iterator[bytes]:
         if not isinstance(event, RunFinished):
-            return [data_event(chunk) for chunk in chunks]
-        return [*(data_event(_with_outcome(chunk, event.response)) for chunk in chunks), DONE]
+            yield from map(data_event, self._writer.chunks(event))
+            return
+        for chunk in self._writer.chunks(event):
+            yield data_event(_with_outcome(chunk, event.response))
+        yield DONE
 
     def _error_frame(self, error: Exception) -> object:
         if isinstance(error, ModelHTTPError):
