@@ -23,9 +23,9 @@ _TILE_ROWS: Final = 4096
 _SAMPLE_ROWS: Final = 16_384
 _SAMPLE_QUERIES: Final = 48
 _HEAD_STEP: Final = 16
-_GATHER_COST: Final = 2.5
+_GATHER_COST: Final = 1.4
 """Reading a row of its own costs so many times what reading it in passing does."""
-_WORTH_RESCORING: Final = 0.12
+_WORTH_RESCORING: Final = 0.35
 """With more survivors than this share of the rows, one plain scan is faster than gathering them."""
 _FIRST_LOOK: Final = 128
 """Rows whose scores set the first threshold."""

@@ -39,11 +39,14 @@ def collapse_duplicates(
     and nearly the same vector. The best of them stays, or one that is `preferred`; so does any whose namespace the
     query names. `vectors`: (n, d) unit rows.
     """
+    names = [_last_part(key_of(row).name) for row in rows]
+    if len(set(names)) == len(names):
+        return dict.fromkeys(rows, ())
     asked = query.casefold()
     groups: list[list[int]] = []
     named: defaultdict[str, list[list[int]]] = defaultdict(list)
-    for row in rows:
-        same_name = named[_last_part(key_of(row).name)]
+    for row, name in zip(rows, names, strict=True):
+        same_name = named[name]
         for group in same_name:
             kept, other = group[0], row
             if key_of(row) in preferred and key_of(kept) not in preferred:

@@ -33,7 +33,7 @@ from indexer.cosine_scale import CosineScale, cosine_scale
 from indexer.deeds import conflicts, deeds_named
 from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.embedders.base import Embedder, Vectors
-from indexer.lexical import LexicalMatches, LexicalSnapshot
+from indexer.lexical import LexicalMatches, LexicalSnapshot, RowTerms
 from indexer.matrix import Floats, MatrixSnapshot, Rows
 from indexer.ranking import (
     DEED_WEIGHT,
@@ -88,7 +88,9 @@ class RankedRows:
     coverage: Floats
     """Share of the query's idf mass that stands in the row, 0 to 1."""
     matches: LexicalMatches
-    """Postings of the whole query, of all rows: which words speak for a row."""
+    """Postings of the whole query, of all rows."""
+    terms: RowTerms
+    """Which of its terms stand in which of `rows`."""
 
 
 def embed_tools(embedder: Embedder, documents: Sequence[ToolDocument]) -> Vectors:
@@ -151,11 +153,15 @@ def rank_rows(
     best, scores = found.places[kept], scores[kept]
     top_cosine = None if found.cosines is None else found.cosines[kept]
     located = seen.at(best)
-    coverage = matches.coverage(located)
+    terms = matches.terms_in(located)
+    coverage = matches.mass_of(terms, len(located))
     margin = margins(coverage, top_cosine, scores - rival, whole.words[best])
     threshold = calibration.threshold(query.text)
     confidence = confidences(margin, threshold)
-    sure = slice(None) if min_confidence <= 0 else confidence >= min_confidence
+    sure: slice | Bools = slice(None)
+    if min_confidence > 0:
+        sure = confidence >= min_confidence
+        terms = matches.terms_in(located[sure])
     return RankedRows(
         rows=located[sure],
         scores=scores[sure],
@@ -165,6 +171,7 @@ def rank_rows(
         cosine=(top_cosine if top_cosine is not None else np.zeros_like(scores))[sure],
         coverage=coverage[sure],
         matches=matches,
+        terms=terms,
     )
 
 
@@ -223,8 +230,7 @@ def _factors(query: str, lexical: LexicalSnapshot, seen: SeenRows) -> Floats | N
     wanted = deeds_named(query)
     if not wanted or length_in_words(query) > DEED_WORDS:
         return None
-    # A table of every mask: cheaper than arithmetic on every row.
-    return np.take(1 - DEED_WEIGHT * conflicts(wanted), seen.of(lexical.deeds), mode="clip")
+    return seen.of(lexical.by_deed(wanted, 1 - DEED_WEIGHT * conflicts(wanted)))
 
 
 def _bonus(favoured: Rows | None, n_rows: int, seen: SeenRows) -> Floats | None:

@@ -14,7 +14,6 @@ from indexer.duplicates import collapse_duplicates
 from indexer.embedders.base import Embedder, Vectors
 from indexer.engine import PlannedQuery, RankedRows, plan_query, rank_rows
 from indexer.errors import EmbeddingError
-from indexer.lexical import LexicalMatches
 from indexer.matrix import Floats
 from indexer.ranking import name_candidates, parse_select, share_places, worth_showing
 from indexer.replica import ReplicaState, ScopeView
@@ -140,6 +139,8 @@ def _embed(planned: Sequence[PlannedQuery], embedder: Embedder) -> tuple[list[_R
     except EmbeddingError:
         _log.exception("the encoder %s failed on a query; searching by words alone", embedder.embedder_id)
         return [_Read(plan, None) for plan in planned], "lexical"
+    if len(planned) == 1:
+        return [_Read(planned[0], vectors)], "none"
     ends = np.cumsum([len(plan.texts) for plan in planned])
     return [_Read(plan, own) for plan, own in zip(planned, np.split(vectors, ends[:-1]), strict=True)], "none"
 
@@ -204,16 +205,16 @@ def _ranked_hits(
         return {}
     scores, place_of = _shown_scores(ranked), {row: place for place, row in enumerate(rows)}
     stay = list(kept.items())[:wanted]
-    words = _words(ranked.matches, np.array([row for row, _ in stay], dtype=np.int64))
+    words = _words(ranked)
     return {
         state.table.key(row): _Hit(
             row,
             # One that is shown already may stand for a better one, in its place.
             scores[min(map(place_of.__getitem__, (row, *others)))],
-            _reasons(ranked, place_of[row], words[number]),
+            _reasons(ranked, place_of[row], words[place_of[row]]),
             others,
         )
-        for number, (row, others) in enumerate(stay)
+        for row, others in stay
     }
 
 
@@ -243,16 +244,19 @@ def _collapse(
 def _shown_scores(ranked: RankedRows) -> list[float]:
     """Scores for people, 0 to 1: in the order of the ranking, the best as high as its confidence."""
     best = min(float(ranked.confidence.max()), _MAX_SCORE)
-    relative = np.clip(ranked.scores / ranked.scores[0], 0.0, 1.0)
-    return [round(best * value, 4) for value in relative.tolist()]
+    scores: list[float] = ranked.scores.tolist()
+    return [round(best * min(score / scores[0], 1.0), 4) for score in scores]
 
 
-def _words(matches: LexicalMatches, rows: Rows) -> list[list[str]]:
+def _words(ranked: RankedRows) -> list[list[str]]:
     """For each of the rows the words of the query that stand in it, the rarest first."""
-    found = matches.terms_in(rows)
-    words: list[list[str]] = [[] for _ in range(len(rows))]
-    for which in np.argsort(-matches.idf[found.terms], kind="stable").tolist():
-        words[found.places[which]].append(matches.terms[found.terms[which]])
+    matches = ranked.matches
+    words: list[list[str]] = [[] for _ in ranked.rows]
+    rarest_first = np.argsort(-matches.idf[ranked.terms.terms], kind="stable")
+    places: list[int] = ranked.terms.places[rarest_first].tolist()
+    terms: list[int] = ranked.terms.terms[rarest_first].tolist()
+    for place, term in zip(places, terms, strict=True):
+        words[place].append(matches.terms[term])
     return words
 
 

@@ -30,6 +30,7 @@ _GATHER_ROWS: Final = 1024  # one block of a gather stays in L2
 _WORTHWHILE_RUN: Final = 64  # rows of a run, on average, from which reading runs beats gathering rows
 _LEAST_BLOCKS: Final = 1024
 _MOST_IN_BLOCK: Final = 256
+_SORTED_WHOLE: Final = 512  # so few scores are sorted as quickly as the best of them are picked first
 _INITIAL_ROWS: Final = 256
 
 
@@ -109,6 +110,8 @@ def block_top_k(scores: Floats, k: int) -> Rows:
 
 def _sorted_top_k(scores: Floats, positions: Rows, k: int) -> Rows:
     """The k best of `positions` (ascending), whose scores stand beside them."""
+    if len(scores) <= _SORTED_WHOLE:
+        return positions[np.argsort(-scores, kind="stable")[:k]]
     if k < len(scores):
         threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
         above = np.flatnonzero(scores > threshold)

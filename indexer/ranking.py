@@ -107,7 +107,10 @@ def split_needs(query: str) -> tuple[str, ...]:
 
     Reads English, Korean, Chinese and Japanese stops, semicolons and line breaks; at most `MAX_NEEDS`.
     """
-    needs = tuple(sentence for sentence in _sentences(query) if length_in_words(sentence) >= MIN_NEED_WORDS)
+    sentences = _sentences(query)
+    if len(sentences) < 2:
+        return ()
+    needs = tuple(sentence for sentence in sentences if length_in_words(sentence) >= MIN_NEED_WORDS)
     return needs[:MAX_NEEDS] if len(needs) > 1 else ()
 
 

@@ -4,6 +4,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -93,7 +94,9 @@ class RowTable:
         definition = self._decoded.get(row)
         if definition is None:
             if len(self._decoded) >= _DECODED:
-                self._decoded.clear()
+                # The older half; in one step, for several threads read.
+                for old in list(islice(self._decoded, _DECODED // 2)):
+                    self._decoded.pop(old, None)
             definition = self._decoded[row] = decode_definition(self.encoded(row))
         return definition
 

@@ -24,7 +24,7 @@ class LexicalMatches:
     """The postings of a query's terms, one term after the other; of live rows only.
 
     `terms`: distinct terms as written in the query. `idf`: (t,) float32. `ends`: (t,) where each term's postings end.
-    `rows`: (p,) int32, ascending within a term. `gains`: (p,) float32, what a posting adds to a BM25F score, always above 0.
+    `rows`: (p,) int32, ascending in each term. `gains`: (p,) float32, what a posting adds to a BM25F score, above 0.
     """
 
     terms: tuple[str, ...]

@@ -28,6 +28,8 @@ class BM25FParameters:
 
 
 DEFAULT_BM25F: Final = BM25FParameters()
+_KEPT_DEEDS: Final = 16
+"""Kinds of request whose values are kept, 4 bytes a row each: most requests name one of nine deeds."""
 
 
 class TermPostings(NamedTuple):
@@ -72,6 +74,7 @@ class LexicalSnapshot:
         self._alive = alive
         self.live = live
         self._known: dict[int, TermPostings] = {}
+        self._by_deed: dict[int, Floats] = {}
         self._postings_read = 0
 
     @property
@@ -99,6 +102,16 @@ class LexicalSnapshot:
             gains=np.concatenate([term.gains for term in postings]) if postings else _NO_GAINS,
             n_rows=self.n_rows,
         )
+
+    def by_deed(self, wanted: int, table: Floats) -> Floats:
+        """(n_rows,) of (2^deeds,) values that the same `wanted` always brings, that of each tool's deed."""
+        values = self._by_deed.get(wanted)
+        if values is None:
+            if len(self._by_deed) >= _KEPT_DEEDS:
+                self._by_deed.clear()
+            values = self._by_deed[wanted] = np.take(table, self.deeds, mode="clip")
+            values.flags.writeable = False
+        return values
 
     def scores(self, query: str, rows: Numbers | None = None) -> Floats:
         """BM25F scores: (n_rows,), or (m,) of the rows asked for; 0 for a dead row."""
