@@ -203,18 +203,19 @@ def _ranked_hits(
         depth *= 4
     if not rows:
         return {}
-    scores, place_of = _shown_scores(ranked), {row: place for place, row in enumerate(rows)}
+    place_of = {row: place for place, row in enumerate(rows)}
     stay = list(kept.items())[:wanted]
+    # One that is shown already may stand for a better one, in its place.
+    scores = _shown_scores(ranked, [min(map(place_of.__getitem__, (row, *others))) for row, others in stay])
     words = _words(ranked)
     return {
         state.table.key(row): _Hit(
             row,
-            # One that is shown already may stand for a better one, in its place.
-            scores[min(map(place_of.__getitem__, (row, *others)))],
+            score,
             _reasons(ranked, place_of[row], words[place_of[row]]),
             others,
         )
-        for row, others in stay
+        for (row, others), score in zip(stay, scores, strict=True)
     }
 
 
@@ -241,11 +242,11 @@ def _collapse(
     )
 
 
-def _shown_scores(ranked: RankedRows) -> list[float]:
+def _shown_scores(ranked: RankedRows, places: Sequence[int]) -> list[float]:
     """Scores for people, 0 to 1: in the order of the ranking, the best as high as its confidence."""
     best = min(float(ranked.confidence.max()), _MAX_SCORE)
     scores: list[float] = ranked.scores.tolist()
-    return [round(best * min(score / scores[0], 1.0), 4) for score in scores]
+    return [round(best * min(scores[place] / scores[0], 1.0), 4) for place in places]
 
 
 def _words(ranked: RankedRows) -> list[list[str]]:
