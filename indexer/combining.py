@@ -238,8 +238,10 @@ _NO_MEANING: Final = _ReadText(None, _NO_STRETCH, None)
 def _stretch_over(cosines: Floats | None, low: np.float32 | None) -> Stretch:
     if cosines is None or len(cosines) == 0:
         return _NO_STRETCH
-    return _stretch_from(cosines.min() if low is None else low, cosines.max())
+    if low is None:
+        return stretch_between(cosines.min(), cosines.max(), LEAST_SPREAD)
+    return _stretch_from(low, cosines.max())
 
 
 def _stretch_from(low: np.float32, high: np.float32) -> Stretch:
-    return stretch_between(min(low, high), high, LEAST_SPREAD)
+    return stretch_between(min(low, high), high, LEAST_SPREAD, open_below=True)

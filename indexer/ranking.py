@@ -35,6 +35,9 @@ LEAST_SPREAD: Final = 0.25
 # Cosines of a handful of tools may differ by chance alone: stretched to the whole scale, a difference of .02 would
 # outweigh a word that matches. Catalogs of a hundred tools and more spread wider than this for any query.
 
+_BELOW: Final = np.float32(1e-3)
+"""Of the scale for each unit of cosine where it does not reach: a row there has an order, and no other weight."""
+
 HALF_EVIDENCE: Final = 1.8
 """So many words that a single tool holds, each of weight 1, speak for a match half as much as words ever can."""
 READ_COVERAGE: Final = 0.1
@@ -54,17 +57,23 @@ class Stretch(NamedTuple):
 
     low: np.float32
     factor: np.float32
+    open_below: bool = False
+    """Whether cosines may lie below `low`: they come out just above 0, in their order."""
 
     def of(self, values: Floats) -> Floats:
         """Of two values the higher one never comes out lower."""
         stretched = values - self.low
         stretched *= self.factor
+        if self.open_below:
+            np.maximum(stretched, _BELOW * (values + 1), out=stretched)
         return stretched
 
 
-def stretch_between(low: np.float32, high: np.float32, least_spread: float = 0.0) -> Stretch:
+def stretch_between(
+    low: np.float32, high: np.float32, least_spread: float = 0.0, *, open_below: bool = False
+) -> Stretch:
     """As if low and high lay at least `least_spread` apart; everything to 0 where they are equal."""
-    return Stretch(low, np.float32(1 / max(high - low, least_spread) if high > low else 0))
+    return Stretch(low, np.float32(1 / max(high - low, least_spread) if high > low else 0), open_below)
 
 
 def minmax(values: Floats, least_spread: float = 0.0) -> Floats:

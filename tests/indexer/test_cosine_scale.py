@@ -78,6 +78,30 @@ def test_a_narrow_view_has_a_scale_of_its_own_for_the_catalogs_may_begin_above_a
     assert _ranked(query, replace(UNCALIBRATED, scale=high), [7, 8, 9, 20]) == [7, 8, 9]
 
 
+def test_rows_below_where_the_scale_begins_are_found_too_in_their_order() -> None:
+    vectors = np.repeat(np.eye(8, dtype=np.float32)[:1], 40, axis=0)
+    vectors[37:] = unit(np.array([[1, 3, 0], [1, 4, 0], [1, 5, 0]]) @ np.eye(8)[:3])
+    matrix, lexical = VectorMatrix(8), LexicalIndex()
+    matrix.append(vectors)
+    lexical.add([document_of(tool(f"t{number}", "")) for number in range(40)])
+    known = replace(UNCALIBRATED, scale=cosine_scale(vectors, np.arange(40)))
+    assert known.scale is not None
+    assert known.scale.low(vectors[0]) > vectors[37, 0]
+
+    found = rank_rows(
+        PlannedQuery("zebra"),
+        vectors[:1],
+        matrix=matrix.snapshot(),
+        lexical=lexical.snapshot(),
+        k=40,
+        calibration=known,
+    )
+
+    assert found.rows.tolist() == list(range(40))
+    assert (np.diff(found.scores[37:]) < 0).all()
+    assert found.scores[37] < 0.01
+
+
 @pytest.mark.parametrize("without", ["mean", "covariance", "thresholds"])
 def test_a_calibration_that_lacks_a_part_is_a_corrupt_snapshot(without: str) -> None:
     arrays = replace(UNCALIBRATED, scale=cosine_scale(rows_of_kind("spread", 400, 8, 1), _LIVE)).to_arrays()
