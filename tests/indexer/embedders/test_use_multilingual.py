@@ -50,8 +50,18 @@ def test_without_the_extra_the_error_says_what_to_install() -> None:
 
 
 @pytest.mark.skipif(not has_extra, reason="needs the extra multilingual")
-def test_the_real_encoder_matches_meaning_across_languages() -> None:
-    embedder = make_embedder("use-multilingual")
+@pytest.mark.parametrize("name", ["use-multilingual", "use-multilingual-untuned"])
+def test_the_real_encoder_matches_meaning_across_languages(name: str) -> None:
+    embedder = make_embedder(name)
     query = embedder.embed_queries(["내일 서울 날씨 알려 줘"])[0]
     documents = embedder.embed_documents(["Get the weather forecast of a city", "Create a database backup"])
     assert query @ documents[0] > query @ documents[1] + 0.1
+
+
+@pytest.mark.skipif(not has_extra, reason="needs the extra multilingual")
+def test_tuned_and_untuned_are_two_encoders() -> None:
+    tuned, untuned = make_embedder("use-multilingual"), make_embedder("use-multilingual-untuned")
+    assert tuned.embedder_id.startswith("use-multilingual-3-tuned-1+static-")
+    assert untuned.embedder_id.startswith("use-multilingual-3+static-")
+    text = ["Delete a storage bucket"]
+    assert 0.5 < float(tuned.embed_queries(text)[0] @ untuned.embed_queries(text)[0]) < 0.999
