@@ -6,8 +6,9 @@ Whatever our own code writes is kept under a fingerprint of that code: a change 
 import hashlib
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -17,11 +18,12 @@ import numpy.typing as npt
 import indexer
 from gateway.bench.speed.data import BenchData, Progress
 from gateway.bench.speed.grown import Grower
-from indexer import LexicalIndex, ToolDocument, document_of
+from indexer import LexicalIndex, ToolDocument
 from indexer.lexical import FIELDS
 from indexer.lexical.tokens import tokenize
 
 _STEP: Final = 1000
+_BATCH: Final = 512
 _STALE_SECONDS: Final = 86_400.0
 _UNREAD: Final = ("sources", "training")
 """Rooms of the indexer that leave no trace in what is kept."""
@@ -58,8 +60,8 @@ def remove_leftovers(folder: Path) -> None:
 
 def documents(data: BenchData, rows: int, heard: Progress, stage: str) -> Iterator[ToolDocument]:
     """The texts of the first so many tools."""
-    for number, tool in enumerate(Grower(data).tools(rows), start=1):
-        yield document_of(tool)
+    for number, document in enumerate(Grower(data).documents(rows), start=1):
+        yield document
         if number % _STEP == 0:
             heard(stage, number, rows)
 
@@ -69,8 +71,8 @@ def lexical_file(data: BenchData, rows: int, heard: Progress) -> Path:
     file = kept(data.folder, f"lexical-{rows}", ".npz")
     if not file.exists():
         index = LexicalIndex()
-        for document in documents(data, rows, heard, f"indexing the words of {rows:,} tools"):
-            index.add([document])
+        for batch in _batches(documents(data, rows, heard, f"indexing the words of {rows:,} tools")):
+            index.add(batch)
         _save(file, index.to_arrays())
     return file
 
@@ -79,6 +81,12 @@ def load_lexical(file: str) -> LexicalIndex:
     """Read back what `lexical_file` wrote."""
     with np.load(file) as arrays:
         return LexicalIndex.from_arrays(dict(arrays.items()))
+
+
+def token_file(data: BenchData, rows: int, heard: Progress) -> Path:
+    """The words of so many tools for the indexes of others, as `word_files` writes them."""
+    file = data.folder / f"tokens-{rows}.npz"
+    return file if file.exists() else word_files(data, rows, heard)[1]
 
 
 def word_files(data: BenchData, rows: int, heard: Progress) -> tuple[Path, Path]:
@@ -90,10 +98,11 @@ def word_files(data: BenchData, rows: int, heard: Progress) -> tuple[Path, Path]
     if token_file.exists():
         return lexical_file(data, rows, heard), token_file
     index, numbers, flat = LexicalIndex(), dict[str, int](), list[npt.NDArray[np.int32]]()
-    for document in documents(data, rows, heard, f"indexing the words of {rows:,} tools"):
-        index.add([document])
-        terms = [term for field in FIELDS for term in tokenize(cast(str, getattr(document, field)))]
-        flat.append(np.array([numbers.setdefault(term, len(numbers)) for term in terms], dtype=np.int32))
+    for batch in _batches(documents(data, rows, heard, f"indexing the words of {rows:,} tools")):
+        index.add(batch)
+        for document in batch:
+            terms = [term for field in FIELDS for term in tokenize(cast(str, getattr(document, field)))]
+            flat.append(np.array([numbers.setdefault(term, len(numbers)) for term in terms], dtype=np.int32))
     _save(index_file, index.to_arrays())
     arrays = {
         "terms": np.concatenate(flat),
@@ -102,6 +111,12 @@ def word_files(data: BenchData, rows: int, heard: Progress) -> tuple[Path, Path]
     }
     _save(token_file, arrays)
     return index_file, token_file
+
+
+def _batches(documents: Iterable[ToolDocument]) -> Iterator[list[ToolDocument]]:
+    remaining = iter(documents)
+    while batch := list(islice(remaining, _BATCH)):
+        yield batch
 
 
 def load_tokens(file: str) -> list[list[str]]:

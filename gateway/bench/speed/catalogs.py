@@ -142,7 +142,10 @@ async def _start(settings: Settings) -> Mapping[str, Any]:
 
 
 def writes(settings: Settings) -> Mapping[str, Any]:
-    """Tools one by one into a copy of a home: milliseconds until each is visible, and of the search after it."""
+    """Tools one by one, `writes` of them, into a copy of a home.
+
+    Milliseconds until each is visible, and of the search after it.
+    """
     return anyio.run(_writes, settings)
 
 
@@ -153,7 +156,10 @@ async def _writes(settings: Settings) -> Mapping[str, Any]:
     try:
         index = await open_index(IndexerSettings(home=home, encoder=settings["encoder"]))
         try:
-            return await _write_each(index, [Grower(data).tool(rows + number) for number in range(_WRITES)])
+            grower = Grower(data)
+            return await _write_each(
+                index, [grower.tool(rows + number) for number in range(settings.get("writes", _WRITES))]
+            )
         finally:
             await index.aclose()
     finally:

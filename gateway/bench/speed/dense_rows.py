@@ -110,20 +110,23 @@ def _batch(bench: Bench, key: str, dimensions: int, rows: int) -> RaceRow:
     files = bench.files(dimensions, rows)
     given, check = _settings(files), batch_recall_check(np.load(files.truth).tolist())
 
-    def of(name: str, maker: str, group: str = "own", package: str = "", **more: object) -> Contestant:
+    one_by_one = "only in a full run: a call takes a second" if bench.options.quick else ""
+
+    def of(name: str, maker: str, group: str = "own", package: str = "", skip: str = "", **more: object) -> Contestant:
         return Contestant(
             name=name,
             maker=maker,
             settings={**given, **more},
             group=group,
             package=package,
+            skip=skip,
             check=check,
             per_call=QUERIES,
         )
 
     contestants = [
         of(OWN, "own_passes:batch"),
-        of(ONE_BY_ONE, "dense:one_by_one"),
+        of(ONE_BY_ONE, "dense:one_by_one", skip=one_by_one),
         of("numpy Q@X.T + argpartition", "dense:naive_batch"),
         of(FAISS_FLAT, "dense_peers:faiss_index", "faiss", "faiss-cpu", kind="flat", batch=True),
         of("faiss SQfp16", "dense_peers:faiss_index", "faiss", "faiss-cpu", kind="sqfp16", batch=True),

@@ -11,6 +11,7 @@ from gateway.bench.speed.text_rows import catalog_settings, fill_home, search_se
 
 _LARGE: Final = 100_000
 _STARTS: Final = 3
+_QUICK_CHANGES: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,9 @@ def start_figures(bench: Bench, rows: int) -> list[Figure]:
 
 def write_figures(bench: Bench, rows: int) -> list[Figure]:
     """Single registrations into a catalog that is being searched."""
-    record, name = bench.measure("catalogs:writes", search_settings(bench, rows)), short(rows)
+    fewer = {"writes": _QUICK_CHANGES} if bench.options.quick else {}
+    given, name = {**search_settings(bench, rows), **fewer}, short(rows)
+    record = bench.measure("catalogs:writes", given)
     seen = f"{record['seen']:.0%} found by the next search"
     return [
         _median(f"write-{name}", f"one registration until it is visible, {rows:,} tools", record["visible_ms"], seen),
@@ -121,8 +124,9 @@ def equal_figures(bench: Bench, rows: int) -> list[Figure]:
 
 def adding_figures(bench: Bench, rows: int) -> list[Figure]:
     """One more tool in the lexical index."""
-    given = {**bench.text_settings(), "rows": rows, "index": str(lexical_file(bench.data, rows, bench.heard))}
-    record, name = bench.measure("lexical:adding", given), short(rows)
+    fewer = {"changes": _QUICK_CHANGES} if bench.options.quick else {}
+    index, name = str(lexical_file(bench.data, rows, bench.heard)), short(rows)
+    record = bench.measure("lexical:adding", {**bench.text_settings(), "rows": rows, "index": index, **fewer})
     return [
         _median(f"lexical-add-{name}", f"one tool more in the words of {rows:,}", record["visible_ms"], ""),
         _median(f"lexical-after-add-{name}", "the first search in words after that", record["first_search_ms"], ""),

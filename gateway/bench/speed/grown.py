@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gateway.bench.speed.data import SEED, BenchData, Floats, Progress, unit
-from indexer import ToolDefinition
+from indexer import ToolDefinition, ToolDocument, document_of
 
 Rows = npt.NDArray[np.int64]
 
@@ -55,18 +55,31 @@ class Grower:
         if not generation:
             return self._data.tool(row)
         recipe = self._recipe(generation)
-        base = self._data.tool(int(recipe.base[place]))
-        other = self._data.tool(int(recipe.anchor[place]))
-        return replace(
-            base,
-            name=f"{base.name}{_last_word(other.name)}"[:_MAX_NAME],
-            namespace=f"{base.namespace}.x{generation}",
-            description=_half(base.description, 0) + " " + _half(other.description, 1),
+        return _grown_tool(
+            self._data.tool(int(recipe.base[place])), self._data.tool(int(recipe.anchor[place])), generation
         )
 
     def tools(self, rows: int) -> Iterator[ToolDefinition]:
         """The first so many."""
         return map(self.tool, range(rows))
+
+    def documents(self, rows: int) -> Iterator[ToolDocument]:
+        """The texts of the first so many: as `document_of` reads their tools, but each real schema is read once."""
+        plain: list[ToolDefinition] = []
+        read: list[ToolDocument] = []
+        for tool in self.tools(min(rows, self._data.tools)):
+            read.append(document_of(tool))
+            plain.append(replace(tool, input_schema={}))
+            yield read[-1]
+        for row in range(self._data.tools, rows):
+            generation, place = divmod(row, self._data.tools)
+            recipe = self._recipe(generation)
+            base, other = int(recipe.base[place]), int(recipe.anchor[place])
+            yield replace(
+                document_of(_grown_tool(plain[base], plain[other], generation)),
+                parameter_names=read[base].parameter_names,
+                parameter_descriptions=read[base].parameter_descriptions,
+            )
 
     def blocks(self, dimensions: int, rows: int) -> Iterator[Floats]:
         """The vectors of the first so many rows, a generation at a time, of unit norm."""
@@ -104,6 +117,15 @@ class Grower:
             np.savez(file, anchors=anchors, nearest=nearest)
         with np.load(file) as arrays:
             return arrays["anchors"], arrays["nearest"]
+
+
+def _grown_tool(base: ToolDefinition, other: ToolDefinition, generation: int) -> ToolDefinition:
+    return replace(
+        base,
+        name=f"{base.name}{_last_word(other.name)}"[:_MAX_NAME],
+        namespace=f"{base.namespace}.x{generation}",
+        description=_half(base.description, 0) + " " + _half(other.description, 1),
+    )
 
 
 def _widths(data: BenchData) -> list[int]:

@@ -98,11 +98,14 @@ def plain(settings: Settings) -> TimedCalls:
 
 
 def adding(settings: Settings) -> Mapping[str, Any]:
-    """One more tool in an index: milliseconds until the next snapshot shows it, and of the first search after that."""
+    """One more tool in an index, `changes` times.
+
+    Milliseconds until the next snapshot shows it, and of the first search after that.
+    """
     data, rows = BenchData(Path(settings["data"])), int(settings["rows"])
     index, requests, grower = load_lexical(settings["index"]), settings["requests"], Grower(data)
     index.snapshot().scores(requests[0])
-    more = [document_of(grower.tool(rows + number)) for number in range(_CHANGES)]
+    more = [document_of(grower.tool(rows + number)) for number in range(settings.get("changes", _CHANGES))]
     visible: list[float] = []
     first: list[float] = []
     for number, document in enumerate(more):

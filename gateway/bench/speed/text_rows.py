@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.bench.peers import ALL_PEERS
-from gateway.bench.speed.artefacts import word_files
+from gateway.bench.speed.artefacts import token_file, word_files
 from gateway.bench.speed.bench import Bench, Contestant, RaceRow
 from gateway.bench.speed.catalogs import home_of
 from gateway.bench.speed.dense_rows import OWN, RowMaker, short
@@ -104,7 +104,7 @@ def _search(bench: Bench, rows: int) -> RaceRow:
     if rows >= BITS_ROWS:
         likely = {**given, "recall": _RECALL}
         own.append(Contestant(name=LIKELY, maker="search:own_likely", settings=likely, group="likely", check=check))
-    others = {**given, "tokens": str(word_files(bench.data, rows, bench.heard)[1])}
+    others = {**given, "tokens": str(token_file(bench.data, rows, bench.heard))}
     shard = str(bench.data.folder / f"edge-{rows}")
     databases = [
         Contestant(

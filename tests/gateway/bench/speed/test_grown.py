@@ -47,6 +47,11 @@ def test_grown_tools_are_valid_and_none_replaces_another(data: BenchData) -> Non
     assert all(judge(tool) is None for tool in tools)
 
 
+def test_the_documents_of_grown_tools_are_what_is_read_of_the_tools(data: BenchData) -> None:
+    assert list(Grower(data).documents(130)) == [document_of(tool) for tool in Grower(data).tools(130)]
+    assert list(Grower(data).documents(7)) == [document_of(tool) for tool in Grower(data).tools(7)]
+
+
 def test_a_larger_catalog_begins_with_the_smaller_one(data: BenchData) -> None:
     assert list(islice(Grower(data).tools(130), 90)) == list(Grower(data).tools(90))
 
