@@ -20,6 +20,27 @@ class ChunkTerms(NamedTuple):
     counts: npt.NDArray[np.int64]
 
 
+class _KnownChunks(dict[str, int]):
+    """The places of chunks whose terms are known; asked for another, it learns it: what is known is found in C."""
+
+    def __init__(self, numbers: dict[str, int]) -> None:
+        super().__init__()
+        self._numbers = numbers
+        self.characters = 0
+        self.terms: list[int] = []
+        self.counts: list[int] = []
+        """Of the chunks that were learnt since these lists were last emptied."""
+
+    def __missing__(self, chunk: str) -> int:
+        numbers = self._numbers
+        terms = [numbers.setdefault(term, len(numbers)) for term, _ in read(chunk)]
+        self.terms += terms
+        self.counts.append(len(terms))
+        self.characters += len(chunk)
+        self[chunk] = place = len(self)
+        return place
+
+
 class Vocabulary:
     """Numbers for terms; one writer. Readers look into `numbers`, which only grows."""
 
@@ -28,8 +49,7 @@ class Vocabulary:
         self._forget()
 
     def _forget(self) -> None:
-        self._places: dict[str, int] = {}
-        self._characters = 0
+        self._places = _KnownChunks(self.numbers)
         self._starts = Column(np.empty(0, dtype=np.int64))
         self._counts = Column(np.empty(0, dtype=np.int64))
         self._terms = Column(np.empty(0, dtype=np.int32))
@@ -40,31 +60,21 @@ class Vocabulary:
 
     def terms_of(self, chunks: Sequence[str]) -> ChunkTerms:
         """The terms of chunks of text, new ones numbered in the order in which they come."""
-        if self._characters > _KNOWN_CHARACTERS:
+        if self._places.characters > _KNOWN_CHARACTERS:
             self._forget()
-        places = list(map(self._places.get, chunks))
-        where = np.array(self._learn(chunks, places) if None in places else places, dtype=np.int64)
+        where = np.fromiter(map(self._places.__getitem__, chunks), dtype=np.int64, count=len(chunks))
+        self._note_new()
         counts = self._counts.view()[where]
         ends = np.cumsum(counts)
         # Of each term its place in `_terms`: where its chunk starts there, and how far into the chunk it is.
         shift = np.repeat(self._starts.view()[where] - ends + counts, counts)
         return ChunkTerms(self._terms.view()[shift + np.arange(len(shift))], counts)
 
-    def _learn(self, chunks: Sequence[str], places: list[int | None]) -> list[int]:
-        """Remember the chunks that have no place yet; the places of all of them."""
-        known, numbers = self._places, self.numbers
-        terms: list[int] = []
-        counts: list[int] = []
-        found: list[int] = []
-        for chunk, place in zip(chunks, places, strict=True):
-            if place is None and (place := known.get(chunk)) is None:
-                place = known[chunk] = len(known)
-                before = len(terms)
-                terms += [numbers.setdefault(term, len(numbers)) for term, _ in read(chunk)]
-                counts.append(len(terms) - before)
-                self._characters += len(chunk)
-            found.append(place)
-        self._starts.extend(len(self._terms) + np.cumsum(counts) - counts)
-        self._counts.extend(np.array(counts, dtype=np.int64))
-        self._terms.extend(np.array(terms, dtype=np.int32))
-        return found
+    def _note_new(self) -> None:
+        known = self._places
+        if known.counts:
+            counts = np.array(known.counts, dtype=np.int64)
+            self._starts.extend(len(self._terms) + np.cumsum(counts) - counts)
+            self._counts.extend(counts)
+            self._terms.extend(np.array(known.terms, dtype=np.int32))
+            known.counts, known.terms = [], []
