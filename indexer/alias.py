@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from functools import lru_cache
 from typing import Final
 
 from indexer.definition import DEFAULT_NAMESPACE, ToolKey
@@ -33,22 +34,31 @@ def model_alias(key: ToolKey) -> str:
     fit, the end of the name last. No alias without a hash can equal one with it.
     """
     alias = _spelled(key.name) if key.namespace == DEFAULT_NAMESPACE else _joined(key.namespace, key.name)
-    if alias is None or len(alias) > MAX_ALIAS_LENGTH or alias in RESERVED_ALIASES or _LOOKS_HASHED.search(alias):
+    if alias is None or len(alias) > MAX_ALIAS_LENGTH or alias in RESERVED_ALIASES or _looks_hashed(alias):
         return _hashed(key)
     return alias
 
 
 def _joined(namespace: str, name: str) -> str | None:
     """`namespace__name`, or None if either part or the place where they meet is ambiguous."""
-    first, last = _spelled(namespace), _spelled(name)
+    first, last = _spelled_namespace(namespace), _spelled(name)
     if first is None or last is None or first.endswith("_") or last.startswith("_"):
         return None
     return first + _SEPARATOR + last
 
 
+def _looks_hashed(alias: str) -> bool:
+    return alias.startswith("_0", -_SUFFIX_LENGTH) and _LOOKS_HASHED.search(alias) is not None
+
+
+@lru_cache(maxsize=1024)
+def _spelled_namespace(namespace: str) -> str | None:
+    return _spelled(namespace)
+
+
 def _spelled(part: str) -> str | None:
     """The part with dots as double dashes, or None if it cannot be read back from that."""
-    if not part or _SEPARATOR in part or _AMBIGUOUS_DASH.search(part):
+    if not part or _SEPARATOR in part or ("-" in part and _AMBIGUOUS_DASH.search(part)):
         return None
     spelled = part.replace(".", "--")
     return None if _NOT_ALLOWED.search(spelled) else spelled

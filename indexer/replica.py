@@ -301,11 +301,8 @@ class Replica:
             prefix = f"{name}."
             return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
 
-        vectors = part("matrix")
-        if "vectors" in vectors:
-            # Every search reads all of it: large pages are read up to twice as fast as those of a mapped file.
-            vectors["vectors"] = np.array(vectors["vectors"])
-        matrix = VectorMatrix.from_arrays(vectors)
+        matrix = VectorMatrix.from_arrays(part("matrix"))
+        matrix.leave_file()
         replica = cls(matrix.dimensions, recall=recall)
         replica._matrix = matrix
         replica._lexical = LexicalIndex.from_arrays(part("lexical"))

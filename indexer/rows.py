@@ -187,11 +187,11 @@ class RowTable:
         groups = np.empty(len(entries), dtype=np.int32)
         lists: defaultdict[Label, list[int]] = defaultdict(list)
         for place, entry in enumerate(entries):
-            definition = entry.definition
-            groups[place] = self._groups.setdefault((definition.tenant, definition.namespace), len(self._groups))
-            for label in _labels(definition):
+            key = entry.definition.key
+            groups[place] = self._groups.setdefault(key[:2], len(self._groups))
+            for label in _labels(entry.definition):
                 lists[label].append(first + place)
-            self._name(first + place, definition.key, model_alias(definition.key))
+            self._name(first + place, key, model_alias(key))
             self._encoded.append(entry.encoded)
             self._encoded_bytes += len(entry.encoded)
         self._group.extend(groups)

@@ -21,6 +21,7 @@ Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 _FIELD_CHUNKS: Final = 400
 """Words of a field that are indexed: some parameter texts run to tens of thousands."""
 _TAKEN_TOGETHER: Final = 128
+_MERGED_AT_ONCE: Final = 4
 _FLUSH_TOKENS: Final = 1 << 18
 _ZERO: Final = np.zeros(1, dtype=np.int64)
 _fields_of: Final[Callable[[ToolDocument], tuple[str, ...]]] = attrgetter(*FIELDS)
@@ -196,16 +197,15 @@ class LexicalIndex:
         return index
 
     def _flush(self) -> None:
-        """Turn what is queued into postings, then merge segments until each is twice the size of the next."""
+        """Turn what is queued into postings, then merge the last segments once there are several alike."""
         if not self._pending:
             return
         terms, lengths, deeds = map(np.concatenate, zip(*self._pending, strict=True))
         self._pending, self._pending_rows = [], 0
         if len(terms):
             self._segments.append(build_segment(terms, lengths, self._rows))
-        while len(self._segments) > 1 and len(self._segments[-2].rows) < 2 * len(self._segments[-1].rows):
-            tail = merge_segments(self._segments[-2:])
-            self._segments[-2:] = [tail]
+        while due := _due([len(segment.rows) for segment in self._segments]):
+            self._segments[-due:] = [merge_segments(self._segments[-due:])]
         self._grow(lengths, deeds)
 
     def _grow(self, lengths: npt.NDArray[np.int64], deeds: npt.NDArray[np.uint16]) -> None:
@@ -224,6 +224,20 @@ class LexicalIndex:
         self._length_sums = self._length_sums + lengths.sum(axis=0)
         self._alive[self._rows : end] = True
         self._rows = end
+
+
+def _due(sizes: Sequence[int]) -> int:
+    """How many of the last segments are to be merged, 0 for none: those that do not outweigh twice all after them.
+
+    Searches look into each segment, so there must be few; to merge a few at once copies each posting less often.
+    """
+    after = count = 0
+    for size in reversed(sizes):
+        if count and size >= 2 * after:
+            break
+        after += size
+        count += 1
+    return count if count >= _MERGED_AT_ONCE else 0
 
 
 _EMPTY: Final = Segment(

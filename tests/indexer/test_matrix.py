@@ -149,6 +149,25 @@ def test_arrays_come_back_as_they_went_and_can_be_written_to(tmp_path: Any) -> N
     assert restored.dead == 2
 
 
+def test_rows_that_left_their_file_are_the_same_and_new_ones_move_none_of_them(tmp_path: Any) -> None:
+    matrix = _matrix()
+    matrix.tombstone(np.array([3]))
+    for name, array in matrix.to_arrays().items():
+        np.save(tmp_path / f"{name}.npy", array)
+    mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("vectors", "penalty")}
+
+    restored = VectorMatrix.from_arrays(mapped)
+    restored.leave_file()
+    before = restored.snapshot().vectors
+    query = _unit_rows(1, 8, seed=4)[0]
+    assert restored.append(query[None]) == range(50, 51)
+    after = restored.snapshot().vectors
+    assert np.shares_memory(before, after)
+    assert not np.shares_memory(before, mapped["vectors"])
+    np.testing.assert_array_equal(after[:50], matrix.to_arrays()["vectors"])
+    assert restored.top_k(query, 51).rows.tolist() == [50, *matrix.top_k(query, 50).rows.tolist()]
+
+
 def test_an_empty_matrix_finds_nothing() -> None:
     assert VectorMatrix(8).top_k(np.zeros(8, dtype=np.float32), 5).rows.tolist() == []
 
