@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final, cast
 
 import anyio
@@ -12,6 +13,7 @@ from gateway.chat.exchange import ChatResponse, ModelEvent, RoundFinished, TextD
 from gateway.chat.json_text import decode_json, encode_json
 from gateway.chat.prompt import Prompt
 from gateway.errors import ModelError, ModelHTTPError, ModelUnavailableError
+from gateway.models.endpoint_transport import endpoint_client
 from gateway.models.sse import DONE, event_data
 from gateway.models.wire import prompt_to_wire, response_from_wire
 from gateway.models.wire_stream import ChunkAssembler
@@ -42,7 +44,12 @@ class OpenAICompatibleChatModel:
         self._timeout = httpx.Timeout(timeout_seconds, connect=min(_CONNECT_TIMEOUT_SECONDS, timeout_seconds))
         self._default_model = default_model
         self._own_client = client is None
-        self._client = client or httpx.AsyncClient()
+        self._client = client or endpoint_client()
+
+    @cached_property
+    def _endpoint(self) -> httpx.URL:
+        """Read once, and not before a request can say what is wrong with it. Raises: httpx.InvalidURL."""
+        return httpx.URL(self._url)
 
     async def call(self, prompt: Prompt) -> ChatResponse:
         """The whole answer at once. Raises: ModelError."""
@@ -115,7 +122,7 @@ class OpenAICompatibleChatModel:
         body = encode_json(prompt_to_wire(prompt, stream=stream))
         try:
             async with self._client.stream(
-                "POST", self._url, content=body, headers=headers, timeout=self._timeout
+                "POST", self._endpoint, content=body, headers=headers, timeout=self._timeout
             ) as response:
                 if not response.is_success:
                     raise ModelHTTPError(response.status_code, await _error_body(response), response.headers)
