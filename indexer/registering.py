@@ -21,6 +21,8 @@ BATCH_TOOLS: Final = 128
 """Entries of one write. The embedded engine holds the interpreter lock for about 40 microseconds a tool, so that a
 batch of 512 would stop every request for 20 ms; smaller batches cost nothing in all. The next batch is read only when
 this one is in the store: a source that is faster waits."""
+POLITE_BATCH_TOOLS: Final = 16
+"""Of one write while searches come in: what it does for a whole batch, it does without a pause."""
 BATCH_BYTES: Final = 1024 * 1024
 """Of the definitions of one write, about: tools may be a megabyte each."""
 
@@ -38,25 +40,33 @@ class Taken:
     is_last: bool
 
 
+def go_on() -> None:
+    """What is done between two tools where nobody waits."""
+
+
 def take_batch(
     entries: Iterator[ToolDefinition | RejectedTool],
     register: Callable[[Sequence[ToolDefinition | RejectedTool]], RegistrationReport],
+    *,
+    limit: int = BATCH_TOOLS,
+    between: Callable[[], None] = go_on,
 ) -> Taken:
-    """Register the next batch of entries.
+    """Register the next batch of entries, so many at most; `between` is called after each that was read.
 
     What came before an entry that cannot be read is registered before its error passes on.
     """
     batch: list[ToolDefinition | RejectedTool] = []
     size = 0
     try:
-        for entry in islice(entries, BATCH_TOOLS):
+        for entry in islice(entries, limit):
             size += len(entry.encoded) if isinstance(entry, ToolDefinition) else 0
             batch.append(entry)
             if size >= BATCH_BYTES:
                 break
+            between()
     finally:
         report = register(batch)
-    return Taken(len(batch), report, is_last=len(batch) < BATCH_TOOLS and size < BATCH_BYTES)
+    return Taken(len(batch), report, is_last=len(batch) < limit and size < BATCH_BYTES)
 
 
 async def take_all(
@@ -100,8 +110,10 @@ def as_change(tool: StoredTool) -> Change:
 class Registration:
     """A batch of entries, entry by entry; of several definitions of one tool the last is written."""
 
-    def __init__(self, known: Lookup, judge: Judge, encoder_id: str) -> None:
+    def __init__(self, known: Lookup, judge: Judge, encoder_id: str, *, between: Callable[[], None] = go_on) -> None:
+        """`between` is called after each tool that was looked at."""
         self._known_before = known
+        self._between = between
         self._judge = judge
         self._encoder_id = encoder_id
         self._changes: dict[ToolKey, StoredTool] = {}
@@ -120,6 +132,7 @@ class Registration:
                 self._unchanged += 1  # it was judged when it came first
             else:
                 self._consider(entry)
+                self._between()
 
     def _consider(self, definition: ToolDefinition) -> None:
         problem = self._judge(definition)
@@ -147,7 +160,11 @@ class Registration:
 
     def changes(self) -> list[Change]:
         """What is to be written, without revisions and vectors."""
-        return [as_change(tool) for tool in self._changes.values()]
+        changes: list[Change] = []
+        for tool in self._changes.values():
+            changes.append(as_change(tool))
+            self._between()
+        return changes
 
     def report(self, revision: int) -> RegistrationReport:
         return RegistrationReport(

@@ -63,6 +63,7 @@ class VectorToolIndex:
         self._stale_after = max(_LEAST_STALE_SECONDS, _MISSED_POLLS * poll_seconds)
         queries = RememberingEmbedder(embedder)
         self._lane = SearchLane(partial(find_together, embedder=queries), may_hold_loop=lambda: queries.is_quick)
+        self._right_of_way = writer.right_of_way
 
     def start_following(self) -> None:
         """Ask a shared store for news from now on, in the event loop that is running, until `aclose`."""
@@ -100,7 +101,8 @@ class VectorToolIndex:
 
     async def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
         started = time.perf_counter()
-        response = await self._lane.search(self._writer.state, request)
+        with self._right_of_way.searching():
+            response = await self._lane.search(self._writer.state, request)
         stale = self._stale_seconds()
         took_ms = round((time.perf_counter() - started) * 1e3, 3)
         return replace(response, took_ms=took_ms, stale=stale > 0, stale_seconds=stale)

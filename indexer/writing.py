@@ -14,6 +14,7 @@ from indexer.errors import CorruptSnapshotError, EmbeddingError, StoreError, Sto
 from indexer.following import ChangeLog, MustRebuildError, OwnedLog, Position
 from indexer.registering import (
     BATCH_TOOLS,
+    POLITE_BATCH_TOOLS,
     Change,
     Judge,
     Known,
@@ -26,6 +27,7 @@ from indexer.registering import (
     tombstone,
 )
 from indexer.replica import Replica, ReplicaState
+from indexer.right_of_way import RightOfWay
 from indexer.search import RegistrationReport, RejectedTool
 from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
 from indexer.stores.base import StoredTool, ToolStore
@@ -79,6 +81,8 @@ class CatalogWriter:
         self._monotonic = monotonic
         self.encoder_id = encoder_id_of(embedder)
         self._origin = SnapshotOrigin(store_id=store_id, encoder_id=self.encoder_id, dimensions=embedder.dimensions)
+        self.right_of_way = RightOfWay()
+        """Of the searches of whoever holds this writer, while it registers."""
         self._lock = threading.Lock()
         self._unsaved = 0
         self._unflushed = 0
@@ -218,12 +222,13 @@ class CatalogWriter:
         What came before an entry that cannot be read is registered before its error passes on.
         Raises: StoreError, EmbeddingError, SourceError.
         """
-        return take_batch(entries, self._register)
+        limit = POLITE_BATCH_TOOLS if self.right_of_way.is_asked_for else BATCH_TOOLS
+        return take_batch(entries, self._register, limit=limit, between=self.right_of_way.give_way)
 
     def _register(self, entries: Sequence[ToolDefinition | RejectedTool]) -> RegistrationReport:
         with self._lock:
             self._prepare(worthwhile=bool(entries))
-            registration = Registration(self._known, self._judge, self.encoder_id)
+            registration = Registration(self._known, self._judge, self.encoder_id, between=self.right_of_way.give_way)
             registration.take(entries)
             self._write(registration.changes())
             return registration.report(self._replica.revision)
@@ -260,10 +265,12 @@ class CatalogWriter:
         if not changes:
             return
         tools = self._embedded(changes)
+        self.right_of_way.give_way()
         # A write that failed may still have reached the store: it is asked before the next one.
         self._store_in_doubt = True
         tools = self._log.write(tools)
         self._store_in_doubt = False
+        self.right_of_way.give_way()
         self._replica_in_doubt = True
         _apply(self._replica, tools, {one.tool.key: one.document for one in changes if one.document is not None})
         self._replica_in_doubt = False

@@ -1,12 +1,12 @@
 """Terms by number, and which terms the chunks of text hold that come again and again."""
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.columns import Column
 from indexer.lexical.tokens import read
 
 _KNOWN_CHARACTERS: Final = 1 << 21
@@ -21,21 +21,24 @@ class ChunkTerms(NamedTuple):
 
 
 class _KnownChunks(dict[str, int]):
-    """The places of chunks whose terms are known; asked for another, it learns it: what is known is found in C."""
+    """The places of chunks whose terms are known; asked for another, it learns it: what is known is found in C.
+
+    `counts` and `starts` (int64): how many terms the chunk at each place has, and from where on they lie in `terms`
+    (int32).
+    """
 
     def __init__(self, numbers: dict[str, int]) -> None:
         super().__init__()
         self._numbers = numbers
         self.characters = 0
-        self.terms: list[int] = []
-        self.counts: list[int] = []
-        """Of the chunks that were learnt since these lists were last emptied."""
+        self.counts, self.starts, self.terms = array("q"), array("q"), array("i")
 
     def __missing__(self, chunk: str) -> int:
         numbers = self._numbers
         terms = [numbers.setdefault(term, len(numbers)) for term, _ in read(chunk)]
-        self.terms += terms
         self.counts.append(len(terms))
+        self.starts.append(len(self.terms))
+        self.terms.extend(terms)
         self.characters += len(chunk)
         self[chunk] = place = len(self)
         return place
@@ -44,37 +47,22 @@ class _KnownChunks(dict[str, int]):
 class Vocabulary:
     """Numbers for terms; one writer. Readers look into `numbers`, which only grows."""
 
-    def __init__(self, terms: Sequence[str] = ()) -> None:
+    def __init__(self, terms: Iterable[str] = ()) -> None:
         self.numbers: dict[str, int] = {term: number for number, term in enumerate(terms)}
-        self._forget()
-
-    def _forget(self) -> None:
-        self._places = _KnownChunks(self.numbers)
-        self._starts = Column(np.empty(0, dtype=np.int64))
-        self._counts = Column(np.empty(0, dtype=np.int64))
-        self._terms = Column(np.empty(0, dtype=np.int32))
+        self._known = _KnownChunks(self.numbers)
 
     def copy(self) -> "Vocabulary":
         """The same numbers in a vocabulary that goes its own way."""
-        return Vocabulary(list(self.numbers))
+        return Vocabulary(self.numbers)
 
     def terms_of(self, chunks: Sequence[str]) -> ChunkTerms:
         """The terms of chunks of text, new ones numbered in the order in which they come."""
-        if self._places.characters > _KNOWN_CHARACTERS:
-            self._forget()
-        where = np.fromiter(map(self._places.__getitem__, chunks), dtype=np.int64, count=len(chunks))
-        self._note_new()
-        counts = self._counts.view()[where]
-        ends = np.cumsum(counts)
-        # Of each term its place in `_terms`: where its chunk starts there, and how far into the chunk it is.
-        shift = np.repeat(self._starts.view()[where] - ends + counts, counts)
-        return ChunkTerms(self._terms.view()[shift + np.arange(len(shift))], counts)
-
-    def _note_new(self) -> None:
-        known = self._places
-        if known.counts:
-            counts = np.array(known.counts, dtype=np.int64)
-            self._starts.extend(len(self._terms) + np.cumsum(counts) - counts)
-            self._counts.extend(counts)
-            self._terms.extend(np.array(known.terms, dtype=np.int32))
-            known.counts, known.terms = [], []
+        if self._known.characters > _KNOWN_CHARACTERS:
+            self._known = _KnownChunks(self.numbers)
+        known = self._known
+        places = np.fromiter(map(known.__getitem__, chunks), dtype=np.int64, count=len(chunks))
+        counts: npt.NDArray[np.int64] = np.asarray(known.counts)[places]
+        starts: npt.NDArray[np.int64] = np.asarray(known.starts)[places]
+        # Of each term its place in `known.terms`: where its chunk starts there, and how far into the chunk it is.
+        shift = np.repeat(starts - np.cumsum(counts) + counts, counts)
+        return ChunkTerms(np.asarray(known.terms)[shift + np.arange(len(shift))], counts)

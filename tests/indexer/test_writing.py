@@ -198,3 +198,25 @@ def test_a_definition_is_written_as_json_once() -> None:
     row = writer.state.row_of(definition.key)
     assert row is not None
     assert writer.state.table.encoded(row) is definition.encoded
+
+
+def test_tools_come_in_short_batches_while_searches_are_on_and_all_the_same_in_the_end() -> None:
+    tools = [tool(f"tool_{number}", f"does the thing {number}") for number in range(40)]
+    polite, alone = make_writer(make_store()), make_writer(make_store())
+    entries = iter(tools)
+    with polite.right_of_way.searching():
+        taken = [polite.take(entries) for _ in range(3)]
+    assert [(one.entries, one.report.added, one.is_last) for one in taken] == [
+        (16, 16, False),
+        (16, 16, False),
+        (8, 8, True),
+    ]
+    assert alone.take(iter(tools)).entries == 40
+    assert in_replica(polite) == in_replica(alone)
+    assert everything_told(polite) == everything_told(alone)
+
+
+def everything_told(writer: CatalogWriter) -> list[list[float]]:
+    """What a few queries are worth in each row."""
+    lexical = writer.state.lexical
+    return [lexical.scores(query).tolist() for query in ("thing", "tool 7", "does the thing 39")]
