@@ -38,8 +38,10 @@ LEAST_SPREAD: Final = 0.25
 _BELOW: Final = np.float32(1e-3)
 """Of the scale for each unit of cosine where it does not reach: a row there has an order, and no other weight."""
 
-HALF_EVIDENCE: Final = 1.8
+HALF_EVIDENCE: Final = 3.0
 """So many words that a single tool holds, each of weight 1, speak for a match half as much as words ever can."""
+PARTLY_COVERED: Final = 0.6
+"""The share that words have, of what they have where all of a query is covered, as coverage falls to nothing."""
 READ_COVERAGE: Final = 0.1
 """With less of the query covered than this (a query in another language than the catalog) words fade away."""
 
@@ -108,7 +110,7 @@ def words_share(score: float, coverage: float, rarest_idf: float) -> float:
     a single tool holds, the unit of evidence, so that catalogs of any size are alike.
     """
     evidence = score / (score + HALF_EVIDENCE * rarest_idf) if score > 0 else 0.0
-    return min(1.0, coverage / READ_COVERAGE) * (0.5 + 0.5 * coverage) * evidence
+    return min(1.0, coverage / READ_COVERAGE) * (PARTLY_COVERED + (1 - PARTLY_COVERED) * coverage) * evidence
 
 
 def split_needs(query: str) -> tuple[str, ...]:

@@ -154,9 +154,9 @@ def test_a_small_difference_of_meaning_does_not_outweigh_a_word_where_tools_are_
 
 def test_words_have_the_share_that_their_best_match_has_evidence_for() -> None:
     rare = 7.0
-    assert words_share(1.8 * rare, 1.0, rare) == pytest.approx(0.5)
-    assert words_share(1.8 * rare, 0.5, rare) == pytest.approx(0.75 * 0.5)
-    assert words_share(1.8 * rare, 0.05, rare) == pytest.approx(0.5 * 0.525 * 0.5)
+    assert words_share(3.0 * rare, 1.0, rare) == pytest.approx(0.5)
+    assert words_share(3.0 * rare, 0.5, rare) == pytest.approx(0.8 * 0.5)
+    assert words_share(3.0 * rare, 0.05, rare) == pytest.approx(0.5 * 0.62 * 0.5)
     assert words_share(0.0, 0.0, rare) == 0.0
 
 
