@@ -81,7 +81,7 @@ def _whole(bench: Bench, sizes: Sequence[int]) -> Iterator[Growth]:
     loads: dict[int, Mapping[str, Any]] = {}
     for number, rows in enumerate(sizes):
         given = search_settings(bench, rows)
-        loads[rows] = filled(given)
+        loads[rows] = filled(bench, given)
         searches[rows] = bench.measure("growth:whole_search", given)
         starts[rows] = bench.measure("catalogs:start", given)
         writes[rows] = bench.measure("catalogs:writes", given)

@@ -15,6 +15,7 @@ from gateway.bench.speed.growth import growth_table
 from gateway.bench.speed.http_figures import http_rows
 from gateway.bench.speed.lanes import LaneError
 from gateway.bench.speed.machine import busy_warning, installed_versions, load_average, this_machine
+from gateway.bench.speed.preparing import prepare
 from gateway.bench.speed.race import Outcome, Result
 from gateway.bench.speed.targets import verdicts
 from gateway.bench.speed.text_rows import text_rows
@@ -78,6 +79,8 @@ class _Measured:
 
 def _measure(bench: Bench, measured: _Measured) -> None:
     failed = measured.failed
+    if bench.options.quick:
+        prepare(bench)
     for key, make in _wanted(bench, (*figure_rows(), *http_rows())):
         figures = _guarded(key, failed, lambda make=make: make(bench))
         measured.figures.extend(figure.record() for figure in figures or ())

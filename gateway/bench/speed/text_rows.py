@@ -45,30 +45,34 @@ def catalog_settings(bench: Bench, rows: int) -> dict[str, Any]:
     return {**bench.text_settings(), "rows": rows, "vectors": str(files.vectors), "home": str(home)}
 
 
-def search_settings(bench: Bench, rows: int) -> dict[str, Any]:
+def search_settings(bench: Bench, rows: int, *, undisturbed: bool = True) -> dict[str, Any]:
     """The same, with the home filled where it is missing. Raises: LaneError."""
     given = catalog_settings(bench, rows)
     if not Path(given["home"]).exists():
-        fill_home(bench, given)
+        fill_home(bench, given, undisturbed=undisturbed)
     return given
 
 
-def fill_home(bench: Bench, given: Settings) -> dict[str, Any]:
-    """Fill a catalog anew; the measurements of that. Raises: LaneError."""
+def fill_home(bench: Bench, given: Settings, *, undisturbed: bool = True) -> dict[str, Any]:
+    """Fill a catalog anew; the measurements of that, kept if nothing else ran. Raises: LaneError."""
     home = Path(given["home"])
     shutil.rmtree(home, ignore_errors=True)
     draft = home.with_name(f"{home.name}.new")
     bench.heard(f"registering {given['rows']:,} tools", 0, 0)
     record = bench.measure("catalogs:fill", {**given, "home": str(draft)})
-    (draft / _FILLED).write_text(json.dumps(record), encoding="utf-8")
+    if undisturbed:
+        (draft / _FILLED).write_text(json.dumps(record), encoding="utf-8")
     draft.rename(home)
     bench.heard(f"registering {given['rows']:,} tools", given["rows"], given["rows"])
     return record
 
 
-def filled(given: Settings) -> dict[str, Any]:
-    """What filling a home measured, when it was filled."""
-    record: dict[str, Any] = json.loads((Path(given["home"]) / _FILLED).read_text(encoding="utf-8"))
+def filled(bench: Bench, given: Settings) -> dict[str, Any]:
+    """What filling a home measured; it is filled anew where other work disturbed that. Raises: LaneError."""
+    file = Path(given["home"]) / _FILLED
+    if not file.exists():
+        return fill_home(bench, given)
+    record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return record
 
 

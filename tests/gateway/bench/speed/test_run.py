@@ -7,6 +7,7 @@ from gateway.bench.speed.bench import Bench, Options
 from gateway.bench.speed.data import BenchData
 from gateway.bench.speed.report import render_markdown
 from gateway.bench.speed.run import run_speed
+from gateway.bench.speed.text_rows import filled, search_settings
 from tests.gateway.bench.speed.small_data import ENCODER, silent
 
 _STARTED = datetime(2026, 11, 30, tzinfo=UTC)
@@ -50,3 +51,15 @@ def test_a_row_that_fails_is_named_and_the_others_are_measured(data: BenchData) 
 
     assert [race["key"] for race in record["races"]] == ["dense-1k-384"]
     assert "UnknownEncoderError" in record["failed"]["write-10k"]
+
+
+def test_a_catalog_that_was_filled_beside_other_work_is_filled_anew_where_that_time_counts(data: BenchData) -> None:
+    bench = Bench(data=data, encoder=ENCODER, options=Options(quick=True), heard=silent)
+    given = search_settings(bench, 60, undisturbed=False)
+    assert not list(data.folder.glob("home-60-*/filled.json"))
+
+    record = filled(bench, given)
+
+    assert record["tools"] == 60
+    assert record["tools_per_second"] > 0
+    assert filled(bench, given) == record
