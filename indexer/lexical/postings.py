@@ -39,14 +39,12 @@ def build_segment(terms: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], 
     """
     n_rows, n_fields = lengths.shape
     place = np.repeat(np.arange(n_rows * n_fields, dtype=np.int64), lengths.ravel())
-    tokens = np.sort(terms.astype(np.int64) * (n_rows * n_fields) + place)
-    first = np.flatnonzero(_starts_run(tokens))
-    counts = np.diff(first, append=len(tokens))
-    pairs, fields = np.divmod(tokens[first], n_fields)  # a pair is (term, row)
+    tokens = np.sort(terms * np.int64(n_rows * n_fields) + place)
+    pairs, fields = np.divmod(tokens, n_fields)  # a pair is (term, row)
     is_first = _starts_run(pairs)
-    posting = np.cumsum(is_first) - 1
-    frequencies = np.zeros((int(np.count_nonzero(is_first)), n_fields), dtype=np.uint8)
-    frequencies[posting, fields] = np.minimum(counts, _MAX_FREQUENCY)
+    cells = (np.cumsum(is_first) - 1) * n_fields + fields
+    counts = np.bincount(cells, minlength=int(np.count_nonzero(is_first)) * n_fields)
+    frequencies = np.minimum(counts, _MAX_FREQUENCY).astype(np.uint8).reshape(-1, n_fields)
     posting_terms, rows = np.divmod(pairs[is_first], n_rows)
     return _by_term(posting_terms.astype(np.int32), (rows + first_row).astype(np.int32), frequencies)
 

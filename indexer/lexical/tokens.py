@@ -75,7 +75,11 @@ def _cached(chunk: str) -> tuple[tuple[str, str], ...]:
 
 def read(chunk: str) -> tuple[tuple[str, str], ...]:
     """As `analyse`, for callers that remember it themselves."""
-    if chunk.isascii() and len(chunk) <= _MAX_WORD and not ("." in chunk and _POINTED_NUMBER.search(chunk)):
+    if not chunk.isascii() or len(chunk) > _MAX_WORD:
+        return tuple(_runs(chunk))
+    if chunk.isalpha() and chunk.islower():
+        return _part_terms(chunk)
+    if not ("." in chunk and _POINTED_NUMBER.search(chunk)):
         # All runs are words then, and end where the parts of identifiers end.
         return tuple([pair for part in identifier_parts(chunk) for pair in _part_terms(part)])
     return tuple(_runs(chunk))

@@ -47,7 +47,9 @@ class _KnownChunks(dict[str, int]):
 class Vocabulary:
     """Numbers for terms; one writer. Readers look into `numbers`, which only grows."""
 
-    def __init__(self, terms: Iterable[str] = ()) -> None:
+    def __init__(self, terms: Iterable[str] = (), *, known_characters: int = _KNOWN_CHARACTERS) -> None:
+        """`known_characters`: of chunks that are remembered; beyond that they are learnt anew."""
+        self._known_characters = known_characters
         self.numbers: dict[str, int] = {term: number for number, term in enumerate(terms)}
         self._known = _KnownChunks(self.numbers)
 
@@ -57,7 +59,7 @@ class Vocabulary:
 
     def terms_of(self, chunks: Sequence[str]) -> ChunkTerms:
         """The terms of chunks of text, new ones numbered in the order in which they come."""
-        if self._known.characters > _KNOWN_CHARACTERS:
+        if self._known.characters > self._known_characters:
             self._known = _KnownChunks(self.numbers)
         known = self._known
         places = np.fromiter(map(known.__getitem__, chunks), dtype=np.int64, count=len(chunks))

@@ -1,9 +1,13 @@
 """From text to terms, in any script."""
 
+import string
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from indexer.lexical import tokenize
-from indexer.lexical.tokens import surfaces
+from indexer.lexical.tokens import analyse, read, surfaces
 
 
 @pytest.mark.parametrize(
@@ -40,3 +44,10 @@ def test_each_term_of_a_query_stands_once_with_the_word_it_was_written_as() -> N
 
 def test_a_word_of_a_megabyte_is_read_in_part() -> None:
     assert len(tokenize("x" * 1_000_000)[0]) < 100
+
+
+@given(st.text(string.ascii_letters + string.digits + "._-'(", min_size=1, max_size=70))
+def test_a_chunk_of_ascii_is_read_as_it_is_beside_a_letter_of_another_script(chunk: str) -> None:
+    # A Han character is a run of its own, and turns the quick way of reading plain chunks off.
+    assert read("天" + chunk) == (("天", "天"), *read(chunk))
+    assert analyse(chunk) == read(chunk)
