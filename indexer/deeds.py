@@ -34,14 +34,15 @@ _WORDS: Final[Mapping[Deed, str]] = {
         """,
     "create": """
         create make add insert put new generate register book schedule set save upload open write reserve compose build
-        issue request order place record log post start
+        issue request order place record log post start append subscribe allocate
         erstelle erstellen lege anlegen füge hinzufügen buche buchen reserviere reservieren registriere registrieren
         crea crear añade añadir agrega agregar genera generar registra registrar reserva reservar guarda guardar
         crée créer ajoute ajouter génère générer enregistre enregistrer réserve réserver
         """,
     "change": """
         update change modify edit rename move patch set replace resize enable attach configure adjust assign share
-        grant put reschedule turn increase decrease raise lower switch mark translate
+        grant put reschedule turn increase decrease raise lower switch mark translate associate connect link append
+        write block tag label
         ändere ändern aktualisiere aktualisieren bearbeite bearbeiten verschiebe verschieben umbenennen setze setzen
         cambia cambiar actualiza actualizar modifica modificar edita editar mueve mover renombra renombrar
         modifie modifier change changer renomme renommer déplace déplacer remplace remplacer
@@ -82,22 +83,35 @@ _PARTS: Final[Mapping[Deed, str]] = {
         查询 查看 查找 搜索 获取 列出 检索 显示 看看 多少 什么 哪些 了解 告诉 見せて 教えて 調べ 検索 一覧 表示 探し
         """,
     "create": """
-        만들 생성 추가 등록 예약 잡아 작성 설정 맞춰 새로 기록 저장 넣어 적어
+        만들 생성 추가 등록 예약 잡아 잡기 작성 설정 맞춰 새로 기록 저장 넣어 적어 발급 요청 할당 신청 올리기 구독 게시
         创建 新建 添加 增加 生成 注册 预订 预定 设置 上传 制定 记录 保存 预约 安排 提交 作成 追加 登録 予約 作って
         """,
     "change": """
-        바꿔 변경 수정 옮겨 고쳐 공유 업데이트 설정 조절 올려 내려 낮춰 높여 늘려 줄여
+        바꿔 변경 수정 옮겨 고쳐 공유 업데이트 설정 조절 올려 내려 낮춰 높여 늘려 줄여 연결 붙여 붙이
+        바꾸 고치
         修改 更改 更新 编辑 调整 设置 更换 変更 編集 変えて 移動
         """,
     "delete": "삭제 지워 취소 없애 제거 비우 비워 해지 해제 删除 取消 移除 清空 清除 撤销 削除 消して",
     "send": "보내 전송 발송 알림 쏴 전달 게시 전화 发送 通知 发布 转发 分享 送信 送って",
-    "run": "시작 실행 재시작 돌려 켜 틀어 재생 띄워 启动 运行 开始 执行 打开 播放 開始 起動 実行",
-    "stop": "중지 멈춰 정지 꺼 끄 종료 停止 暂停 关闭 结束 止めて 終了",
+    "run": "시작 실행 재시작 재부팅 돌리 띄우 재개 돌려 켜 틀어 재생 띄워 启动 运行 开始 执行 打开 播放 開始 起動 実行",
+    "stop": "중지 멈춰 멈추 정지 꺼 끄 종료 停止 暂停 关闭 结束 止めて 終了",
     "copy": "백업 복사 복원 복구 복제 내보내 다운로드 复制 备份 恢复 导出 导入 下载 コピー 複製",
     "translate": "번역 옮긴 翻译 翻訳",
 }
 
+# Words that name a thing as often as a deed: in requests verbs only where a verb may stand, in names only at the head.
+_NOUN_TEXT: Final = """
+    backup block book check clone copy count display duplicate email export import issue label launch link list log
+    look mail mark message notice open order place play post query record register report request restore run schedule
+    search set share snapshot start tag text trigger turn view
+    how many much what whats when where which who
+    """
+_NOUNS_TOO: Final = frozenset(_NOUN_TEXT.split())
+_BEFORE_VERB_TEXT: Final = "and then to please or also now you i we can could would should let lets me us just must"
+_BEFORE_VERBS: Final = frozenset(_BEFORE_VERB_TEXT.split())
+
 _WORD: Final = re.compile(r"[^\W_]+")
+_WORD_OR_STOP: Final = re.compile(r"[^\W_]+|[,.;:!?\n]")
 _NAME_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAME_END: Final = re.compile(r"__|\.")
 _SUMMARY: Final = 60
@@ -124,16 +138,29 @@ def is_deed(word: str) -> bool:
 
 def deeds_named(request: str) -> DeedMask:
     """The kinds of deed that the words of a request name; 0 for one that names none."""
-    mask = 0
-    for word in _WORD.findall(request.casefold()):
-        mask |= _of_word(word)
+    mask, before = 0, ""
+    for word in _WORD_OR_STOP.findall(request.casefold()):
+        if not word[0].isalnum():
+            before = ""
+            continue
+        if not _is_noun(word, before):
+            mask |= _of_word(word)
+        before = word
     return mask | _of_parts(request)
+
+
+def _is_noun(word: str, before: str) -> bool:
+    """Whether a word of a request that may be a verb stands there as a noun: `a list`, `an email`, `the orders`."""
+    if word in _NOUNS_TOO:
+        return before != "" and before not in _BEFORE_VERBS
+    return word.removesuffix("s") in _NOUNS_TOO or word.removesuffix("es") in _NOUNS_TOO
 
 
 def deeds_of_tool(name: str, description: str = "") -> DeedMask:
     """The kinds of deed that a tool does: by the first verb of its name, else by the beginning of its description."""
-    for part in _NAME_PART.findall(_NAME_END.split(name)[-1].replace("-", " ")):
-        if mask := _BY_WORD.get(part.casefold(), 0):
+    for place, part in enumerate(_NAME_PART.findall(_NAME_END.split(name)[-1].replace("-", " "))):
+        word = part.casefold()
+        if (mask := _BY_WORD.get(word, 0)) and not (place and word in _NOUNS_TOO):
             return mask
     for word in _WORD.findall(description[:_SUMMARY].casefold())[:2]:
         if mask := _of_word(word):

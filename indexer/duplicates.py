@@ -22,6 +22,9 @@ _SAME_PARAMETERS: Final = 0.8
 """Share of the parameter names of both that both must have."""
 _NAME_END: Final = re.compile(r"[./:]|__")
 _JOINT: Final = re.compile(r"[\s_-]+")
+_VERSION: Final = re.compile(r"[._-]?v(\d{1,3})$", re.IGNORECASE)
+_SUCCESSOR: Final = re.compile(r"(?<=[a-z])[2-9]$", re.IGNORECASE)
+"""As in `inspector2`, beside an `inspector`."""
 
 
 def collapse_duplicates(
@@ -37,7 +40,8 @@ def collapse_duplicates(
 
     A near-duplicate lies in another namespace, has the same last part of its name, the same parameters, a description
     and nearly the same vector. The best of them stays, or one that is `preferred`; so does any whose namespace the
-    query names. `vectors`: (n, d) unit rows.
+    query names. Of one operation in two versions of an API (`ses`, `sesv2`) the newer one stays. `vectors`: (n, d)
+    unit rows.
     """
     names = [_last_part(key_of(row).name) for row in rows]
     if len(set(names)) == len(names):
@@ -49,14 +53,15 @@ def collapse_duplicates(
         same_name = named[name]
         for group in same_name:
             kept, other = group[0], row
-            if key_of(row) in preferred and key_of(kept) not in preferred:
+            versions = _versions_of_one(key_of(kept), key_of(other))
+            if _stands_for(key_of(row), key_of(kept), preferred, versions=versions):
                 kept, other = row, kept
             if (
                 key_of(kept).namespace != key_of(other).namespace
-                # The cheapest first: definitions must be decoded.
-                and float(np.vecdot(vectors[kept], vectors[other])) >= SAME_MEANING
+                and (versions or _same_meaning(vectors, kept, other))
                 and not _asked_for(key_of(other).namespace, key_of(kept).namespace, asked)
-                and _alike(definition_of(kept), definition_of(other))
+                # Last, for definitions must be decoded.
+                and (versions or _alike(definition_of(kept), definition_of(other)))
             ):
                 group[:] = [kept, other, *group[1:]] if kept == row else [*group, row]
                 break
@@ -69,7 +74,39 @@ def collapse_duplicates(
 @lru_cache(maxsize=16_384)
 def _last_part(name: str) -> str:
     """Of a name in one form for `listOrders`, `list_orders` and `List Orders`; `C#` stays another than `C`."""
-    return _JOINT.sub("", unicodedata.normalize("NFKC", _NAME_END.split(name)[-1] or name)).casefold()
+    return _one_form(_NAME_END.split(name)[-1] or name)
+
+
+def _one_form(name: str) -> str:
+    return _JOINT.sub("", unicodedata.normalize("NFKC", name)).casefold()
+
+
+def _stands_for(late: ToolKey, early: ToolKey, preferred: Collection[ToolKey], *, versions: bool) -> bool:
+    """Whether a tool takes the place of one that ranks before it."""
+    if versions:
+        return _is_newer(late, early)
+    return late in preferred and early not in preferred
+
+
+def _same_meaning(vectors: Floats, one: int, other: int) -> bool:
+    return float(np.vecdot(vectors[one], vectors[other])) >= SAME_MEANING
+
+
+def _versions_of_one(one: ToolKey, other: ToolKey) -> bool:
+    """Whether two tools are one operation of two versions of an API: `ses/SendEmail` and `sesv2/SendEmail`."""
+    return _one_form(one.name) == _one_form(other.name) and (_is_newer(one, other) or _is_newer(other, one))
+
+
+@lru_cache(maxsize=16_384)
+def _is_newer(one: ToolKey, other: ToolKey) -> bool:
+    """Whether a namespace is called as another one is, with a later version's mark."""
+    marked, unmarked = _VERSION.search(one.namespace), _VERSION.search(other.namespace)
+    if marked is None:
+        return _SUCCESSOR.search(one.namespace) is not None and one.namespace[:-1] == other.namespace
+    stem = one.namespace[: marked.start()]
+    if unmarked is None:
+        return stem == other.namespace
+    return stem == other.namespace[: unmarked.start()] and int(marked[1]) > int(unmarked[1])
 
 
 def _asked_for(namespace: str, kept: str, asked: str) -> bool:

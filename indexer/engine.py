@@ -30,13 +30,13 @@ from indexer.confidence import (
     margins,
 )
 from indexer.cosine_scale import CosineScale, cosine_scale
-from indexer.deeds import conflicts, deeds_named
+from indexer.deeds import deeds_named
 from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.embedders.base import Embedder, Vectors
+from indexer.glossary import with_english_names
 from indexer.lexical import LexicalMatches, LexicalSnapshot, RowTerms
 from indexer.matrix import Floats, MatrixSnapshot, Rows
 from indexer.ranking import (
-    DEED_WEIGHT,
     DEED_WORDS,
     MAX_UNREAD_SHARE,
     USED_BONUS,
@@ -46,6 +46,7 @@ from indexer.ranking import (
     words_share,
 )
 from indexer.search_plan import GATHER_SHARE
+from indexer.traits import trait_factors
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -136,13 +137,13 @@ def rank_rows(
     seen = _seen_rows(matrix, rows)
     if scripts is not None and unread_share(query.text, scripts) > MAX_UNREAD_SHARE:
         vectors = None
-    matches = lexical.match(query.text)
+    matches = _matches(query.text, lexical)
     whole = _text_scores(matches, lexical, seen)
     scored = QueryScores(
         whole,
-        [_text_scores(lexical.match(need), lexical, seen) for need in query.needs],
+        [_text_scores(_matches(need, lexical), lexical, seen) for need in query.needs],
         seen,
-        context=_text_scores(lexical.match(query.context), lexical, seen) if query.context else None,
+        context=_text_scores(_matches(query.context, lexical), lexical, seen) if query.context else None,
         factors=_factors(query.text, lexical, seen),
         bonus=_bonus(favoured, matrix.n_rows, seen),
     )
@@ -216,6 +217,10 @@ def _seen_rows(matrix: MatrixSnapshot, rows: Rows | None) -> SeenRows:
     return SeenRows(None, dead) if rows is None else SeenRows(rows[~dead[rows]])
 
 
+def _matches(text: str, lexical: LexicalSnapshot) -> LexicalMatches:
+    return lexical.match(with_english_names(text))
+
+
 def _text_scores(matches: LexicalMatches, lexical: LexicalSnapshot, seen: SeenRows) -> TextScores:
     words = seen.of(matches.scores())
     if len(words) == 0:
@@ -226,11 +231,11 @@ def _text_scores(matches: LexicalMatches, lexical: LexicalSnapshot, seen: SeenRo
 
 
 def _factors(query: str, lexical: LexicalSnapshot, seen: SeenRows) -> Floats | None:
-    """(m,) what the deed of each row leaves of its score; None where the query names no deed, or is long."""
-    wanted = deeds_named(query)
-    if not wanted or length_in_words(query) > DEED_WORDS:
+    """(m,) what its traits leave of each row's score; None where the query is long."""
+    if length_in_words(query) > DEED_WORDS:
         return None
-    return seen.of(lexical.by_deed(wanted, 1 - DEED_WEIGHT * conflicts(wanted)))
+    wanted = deeds_named(query)
+    return seen.of(lexical.by_deed(wanted, trait_factors(wanted)))
 
 
 def _bonus(favoured: Rows | None, n_rows: int, seen: SeenRows) -> Floats | None:

@@ -23,11 +23,9 @@ MAX_UNREAD_SHARE: Final = 0.3
 
 CONTEXT_WEIGHT: Final = np.float32(0.4)
 """What the user said, beside 1 for the query that a model made of it; design/retrieval.md, "The conversation"."""
-DEED_WEIGHT: Final = np.float32(0.12)
-"""What a tool loses that undoes what is asked for; design/retrieval.md, "Deeds"."""
 DEED_WORDS: Final = 15
 """A longer request asks for more than it names: the last of its steps may undo what the first has made."""
-USED_BONUS: Final = np.float32(0.06)
+USED_BONUS: Final = np.float32(0.1)
 """For tools of a namespace that the conversation has used; design/retrieval.md, "The conversation"."""
 
 _SELECT: Final = re.compile(r"\s*select\s*:(.*)", re.IGNORECASE | re.DOTALL)

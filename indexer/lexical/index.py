@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from indexer.deeds import deeds_of_tool
 from indexer.document import ToolDocument
 from indexer.errors import CorruptSnapshotError
 from indexer.lexical.postings import Segment, build_segment, merge_segments, renumbered
 from indexer.lexical.snapshot import DEFAULT_BM25F, FIELDS, BM25FParameters, LexicalSnapshot
 from indexer.lexical.tokens import chunks
 from indexer.lexical.vocabulary import Vocabulary
+from indexer.traits import traits_of
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -94,11 +94,11 @@ class LexicalIndex:
                 flat += found
                 chunk_counts.append(len(found))
         terms, counts = self._vocabulary.terms_of(flat)
-        so_far = np.concatenate((_ZERO, np.cumsum(counts)))
+        so_far = np.concatenate((_ZERO, counts.cumsum()))
         in_field = np.array(chunk_counts, dtype=np.int64)
-        ends = np.cumsum(in_field)
+        ends = in_field.cumsum()
         lengths = so_far[ends] - so_far[ends - in_field]
-        deeds = [deeds_of_tool(document.name, document.description) for document in documents]
+        deeds = [traits_of(document) for document in documents]
         return _Taken(terms, lengths.reshape(-1, len(FIELDS)), np.array(deeds, dtype=np.uint16))
 
     def remove(self, rows: Rows) -> None:
@@ -200,7 +200,10 @@ class LexicalIndex:
         """Turn what is queued into postings, then merge the last segments once there are several alike."""
         if not self._pending:
             return
-        terms, lengths, deeds = map(np.concatenate, zip(*self._pending, strict=True))
+        taken = self._pending[0]
+        if len(self._pending) > 1:
+            taken = _Taken._make(map(np.concatenate, zip(*self._pending, strict=True)))
+        terms, lengths, deeds = taken
         self._pending, self._pending_rows = [], 0
         if len(terms):
             self._segments.append(build_segment(terms, lengths, self._rows))

@@ -70,7 +70,7 @@ class LexicalSnapshot:
         self._lengths = lengths
         self._average = length_sums / max(live, 1)
         self.deeds = deeds
-        """(n,) `indexer.deeds` masks: what kind of deed each tool does."""
+        """(n,) `indexer.traits` of each tool: its kind of deed, and more."""
         self._alive = alive
         self.live = live
         self._known: dict[int, TermPostings] = {}
@@ -104,7 +104,7 @@ class LexicalSnapshot:
         )
 
     def by_deed(self, wanted: int, table: Floats) -> Floats:
-        """(n_rows,) of (2^deeds,) values that the same `wanted` always brings, that of each tool's deed."""
+        """(n_rows,) of the (2^13,) values that the same `wanted` always brings, that of each tool's traits."""
         values = self._by_deed.get(wanted)
         if values is None:
             if len(self._by_deed) >= _KEPT_DEEDS:

@@ -24,6 +24,14 @@ def deeds(mask: int) -> set[Deed]:
         ("crea un evento", {"create"}),
         ("Supprime le fichier", {"delete"}),
         ("the quick brown fox", NOTHING),
+        ("add a task to a to-do list", {"create"}),
+        ("read an email message", {"read"}),
+        ("list the orders, then email the customer", {"read", "send"}),
+        ("please post it", {"create", "send"}),
+        ("an alarm when errors go over ten", NOTHING),
+        ("who has the most posts", {"read"}),
+        ("associate an address with a machine", {"change"}),
+        ("EC2 인스턴스 재부팅", {"run"}),
     ],
 )
 def test_a_request_names_its_deed(request_text: str, named: set[Deed]) -> None:
@@ -40,6 +48,9 @@ def test_a_request_names_its_deed(request_text: str, named: set[Deed]) -> None:
         ("weather", "Gets the forecast of a city.", {"read"}),
         ("알람", "알람을 삭제한다.", {"delete"}),
         ("geocoder", "", NOTHING),
+        ("DetectText", "", NOTHING),
+        ("orders.list", "", {"read"}),
+        ("textMessageDelete", "", {"send"}),
     ],
 )
 def test_a_tool_does_what_its_first_verb_says(name: str, description: str, done: set[Deed]) -> None:

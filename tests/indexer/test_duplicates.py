@@ -72,5 +72,39 @@ def test_a_preferred_tool_stands_for_a_better_one_unless_the_query_names_that() 
 
 def test_only_what_sets_a_namespace_apart_counts_as_naming_it() -> None:
     tools = definition("shop-v1"), definition("shop-v2")
-    assert collapsed(*tools, query="orders of the shop") == {0: (1,)}
-    assert collapsed(*tools, query="orders of the shop v2") == {0: (), 1: ()}
+    assert collapsed(*tools, query="orders of the shop") == {1: (0,)}
+    assert collapsed(*tools, query="orders of the shop v2") == {1: (0,)}
+    assert collapsed(*tools, query="orders of the shop v1") == {0: (), 1: ()}
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("ses", "sesv2"),
+        ("shop", "shop-v2"),
+        ("shop-v1", "shop-v2"),
+        ("shop.v9", "shop.v10"),
+        ("inspector", "inspector2"),
+    ],
+)
+def test_of_two_versions_of_an_operation_the_newer_one_stands_for_both(older: str, newer: str) -> None:
+    one, two = definition(older, parameters=("source",)), definition(newer, parameters=("destination",))
+
+    assert collapsed(one, two, vectors=OTHER) == {1: (0,)}
+    assert collapsed(two, one, vectors=OTHER) == {0: (1,)}
+    assert collapsed(one, two, vectors=OTHER, preferred={one.key}) == {1: (0,)}
+
+
+@pytest.mark.parametrize("other", ["shop2-v2", "shops", "db3", "x.v2"])
+def test_a_namespace_that_only_ends_in_a_number_is_no_version_of_another(other: str) -> None:
+    tools = definition("db2"), definition("shop"), definition("t"), definition(other)
+
+    assert collapsed(*tools[:3], vectors=np.eye(3, dtype=np.float32)) == {0: (), 1: (), 2: ()}
+    assert collapsed(*tools, vectors=np.eye(4, dtype=np.float32)) == {0: (), 1: (), 2: (), 3: ()}
+
+
+def test_a_version_that_the_query_names_keeps_its_place() -> None:
+    tools = definition("ses"), definition("sesv2")
+
+    assert collapsed(*tools, vectors=OTHER, query="orders by ses") == {0: (), 1: ()}
+    assert collapsed(definition("ses"), definition("sesv2", name="list_order"), vectors=OTHER) == {0: (), 1: ()}

@@ -97,8 +97,8 @@ def test_a_query_in_a_script_the_encoder_cannot_read_is_ranked_by_words() -> Non
     vectors = catalog.embedder.embed_queries([query])
 
     gated = catalog.rank(query, vectors, scripts=frozenset({"latin"}))
-    assert gated.rows.tolist() == [4]
-    assert gated.cosine.tolist() == [0]
+    assert gated.rows.tolist() == [4, 1]
+    assert gated.cosine.tolist() == [0, 0]
 
 
 def test_after_calibration_a_request_nothing_serves_is_weak_and_a_good_one_is_not() -> None:

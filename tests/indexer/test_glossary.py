@@ -1,0 +1,33 @@
+"""Korean requests find English tools by the names of what they ask for."""
+
+import pytest
+
+from indexer.document import ToolDocument
+from indexer.glossary import with_english_names
+from indexer.lexical import LexicalIndex
+
+
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("버킷 목록", "버킷 목록 bucket"),
+        ("서버를 재부팅해줘", "서버를 재부팅해줘 server"),
+        ("스프레드시트에 시트 추가", "스프레드시트에 시트 추가 spreadsheet sheet"),
+        ("로드밸런서 상태", "로드밸런서 상태 load balancer status"),
+        ("버킷 버킷", "버킷 버킷 bucket"),
+        ("오늘 뭐 먹지", "오늘 뭐 먹지"),
+        ("list the buckets", "list the buckets"),
+        ("", ""),
+    ],
+)
+def test_the_english_names_of_things_stand_behind_a_korean_query(query: str, read: str) -> None:
+    assert with_english_names(query) == read
+
+
+def test_a_korean_word_finds_the_english_tool_of_that_name() -> None:
+    index = LexicalIndex()
+    index.add([ToolDocument(name="CreateSnapshot"), ToolDocument(name="CreateVolume")])
+
+    scores = index.scores(with_english_names("스냅샷 만들어줘"))
+
+    assert scores[0] > scores[1] == 0
