@@ -66,5 +66,5 @@ class Vocabulary:
         counts: npt.NDArray[np.int64] = np.asarray(known.counts)[places]
         starts: npt.NDArray[np.int64] = np.asarray(known.starts)[places]
         # Of each term its place in `known.terms`: where its chunk starts there, and how far into the chunk it is.
-        shift = np.repeat(starts - np.cumsum(counts) + counts, counts)
+        shift = (starts - counts.cumsum() + counts).repeat(counts)
         return ChunkTerms(np.asarray(known.terms)[shift + np.arange(len(shift))], counts)
