@@ -1,12 +1,13 @@
 """Conversation files, good and broken."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.bench.tokens.conversations import ConversationError, load_conversations, within
+from gateway.bench.tokens.conversations import Conversation, ConversationError, load_conversations, within
 
 _TURN: dict[str, Any] = {
     "user": "Refund it.",
@@ -15,6 +16,7 @@ _TURN: dict[str, Any] = {
 }
 _GOOD: dict[str, Any] = {"id": "a", "lang": "en", "kind": "single", "turns": [_TURN]}
 _NONE: list[str] = []
+_OURS = Path(__file__).parents[4] / "benchmarks" / "conversations"
 
 
 def _write(path: Path, *records: object) -> Path:
@@ -64,3 +66,17 @@ def test_an_id_may_stand_once_and_a_folder_may_not_be_empty(tmp_path: Path) -> N
         load_conversations(tmp_path)
     with pytest.raises(ConversationError, match="stands on an earlier line"):
         load_conversations(_write(tmp_path / "a.jsonl", _GOOD, _GOOD))
+
+
+def test_the_held_out_conversations_are_no_part_of_the_benchmark_and_need_other_services() -> None:
+    benchmark, held_out = load_conversations(_OURS), load_conversations(_OURS / "heldout")
+
+    def services(conversations: Sequence[Conversation]) -> set[str]:
+        return {tool.split("/")[0] for one in conversations for tool in one.tools}
+
+    assert not services(benchmark) & services(held_out)
+    assert not {one.id for one in benchmark} & {one.id for one in held_out}
+    assert len(held_out) >= 20
+    assert {one.lang for one in held_out} == {"en", "ko"}
+    assert {len(one.turns) for one in held_out} == {1, 2, 3}
+    assert {one.kind for one in held_out} == {"single", "multi"}
