@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +20,9 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 _FIELD_CHUNKS: Final = 400
 """Words of a field that are indexed: some parameter texts run to tens of thousands."""
-_TAKEN_TOGETHER: Final = 128
 _MERGED_AT_ONCE: Final = 4
 _FLUSH_TOKENS: Final = 1 << 18
-_ZERO: Final = np.zeros(1, dtype=np.int64)
 _fields_of: Final[Callable[[ToolDocument], tuple[str, ...]]] = attrgetter(*FIELDS)
-
-
-class _Taken(NamedTuple):
-    """Documents as numbers: (t,) int32 terms, field by field; (rows, fields) int64 terms of each; (rows,) uint16."""
-
-    terms: npt.NDArray[np.int32]
-    lengths: npt.NDArray[np.int64]
-    deeds: npt.NDArray[np.uint16]
 
 
 class LexicalIndex:
@@ -46,8 +36,9 @@ class LexicalIndex:
         self.parameters = parameters
         self._vocabulary = Vocabulary()
         self._segments: list[Segment] = []
-        self._pending: list[_Taken] = []
-        self._pending_rows = 0
+        self._pending_terms: list[int] = []
+        self._pending_lengths: list[list[int]] = []
+        self._pending_deeds: list[int] = []
         self._lengths: Floats = np.empty((0, len(FIELDS)), dtype=np.float32)
         self._length_sums = np.zeros(len(FIELDS), dtype=np.float64)
         """Of the live rows; whole numbers, so that adding and taking away never drift."""
@@ -59,7 +50,7 @@ class LexicalIndex:
 
     @property
     def n_rows(self) -> int:
-        return self._rows + self._pending_rows
+        return self._rows + len(self._pending_lengths)
 
     @property
     def dead(self) -> int:
@@ -75,31 +66,21 @@ class LexicalIndex:
     def add(self, documents: Sequence[ToolDocument]) -> range:
         """Add tools; the row ids they got. The next snapshot shows them."""
         first = self.n_rows
-        for start in range(0, len(documents), _TAKEN_TOGETHER):
-            taken = self._take(documents[start : start + _TAKEN_TOGETHER])
-            self._pending.append(taken)
-            self._pending_rows += len(taken.lengths)
-            if sum(len(one.terms) for one in self._pending) >= _FLUSH_TOKENS:
+        for document in documents:
+            self._pending_lengths.append([self._take(text) for text in _fields_of(document)])
+            self._pending_deeds.append(traits_of(document))
+            if len(self._pending_terms) >= _FLUSH_TOKENS:
                 self._flush()
         self._snapshot = None
         return range(first, self.n_rows)
 
-    def _take(self, documents: Sequence[ToolDocument]) -> _Taken:
-        """The terms of some documents, all of them looked up at once."""
-        flat: list[str] = []
-        chunk_counts: list[int] = []
-        for document in documents:
-            for text in _fields_of(document):
-                found = chunks(text)[:_FIELD_CHUNKS] if text else ()
-                flat += found
-                chunk_counts.append(len(found))
-        terms, counts = self._vocabulary.terms_of(flat)
-        so_far = np.concatenate((_ZERO, counts.cumsum()))
-        in_field = np.array(chunk_counts, dtype=np.int64)
-        ends = in_field.cumsum()
-        lengths = so_far[ends] - so_far[ends - in_field]
-        deeds = [traits_of(document) for document in documents]
-        return _Taken(terms, lengths.reshape(-1, len(FIELDS)), np.array(deeds, dtype=np.uint16))
+    def _take(self, text: str) -> int:
+        """Queue the terms of one field; how many there were."""
+        if not text:
+            return 0
+        before = len(self._pending_terms)
+        self._pending_terms.extend(self._vocabulary.terms_of(chunks(text)[:_FIELD_CHUNKS]))
+        return len(self._pending_terms) - before
 
     def remove(self, rows: Rows) -> None:
         """Take rows out of every later snapshot, of idf and of average lengths; ids are not used again."""
@@ -198,13 +179,12 @@ class LexicalIndex:
 
     def _flush(self) -> None:
         """Turn what is queued into postings, then merge the last segments once there are several alike."""
-        if not self._pending:
+        if not self._pending_lengths:
             return
-        taken = self._pending[0]
-        if len(self._pending) > 1:
-            taken = _Taken._make(map(np.concatenate, zip(*self._pending, strict=True)))
-        terms, lengths, deeds = taken
-        self._pending, self._pending_rows = [], 0
+        lengths = np.array(self._pending_lengths, dtype=np.int64)
+        terms = np.array(self._pending_terms, dtype=np.int32)
+        deeds = np.array(self._pending_deeds, dtype=np.uint16)
+        self._pending_lengths, self._pending_terms, self._pending_deeds = [], [], []
         if len(terms):
             self._segments.append(build_segment(terms, lengths, self._rows))
         while due := _due([len(segment.rows) for segment in self._segments]):

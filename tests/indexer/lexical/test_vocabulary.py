@@ -15,17 +15,16 @@ def test_every_chunk_has_the_terms_that_its_text_has_however_little_is_remembere
 ) -> None:
     vocabulary = Vocabulary(known_characters=known_characters)
     for chunks in batches:
-        terms, counts = vocabulary.terms_of(chunks)
+        terms = list(vocabulary.terms_of(chunks))
         words = list(vocabulary.numbers)
-        assert [words[number] for number in terms.tolist()] == tokenize(" ".join(chunks))
-        assert counts.tolist() == [len(tokenize(chunk)) for chunk in chunks]
+        assert [words[number] for number in terms] == tokenize(" ".join(chunks))
 
 
 def test_terms_keep_their_numbers_in_a_copy_and_part_ways_from_there() -> None:
     first = Vocabulary()
-    first.terms_of(["refund", "order"])
+    assert list(first.terms_of(["refund", "order"])) == [0, 1]
     second = first.copy()
     assert second.numbers == {"refund": 0, "order": 1}
-    assert first.terms_of(["weather", "order"]).terms.tolist() == [2, 1]
-    assert second.terms_of(["city", "refund"]).terms.tolist() == [2, 0]
+    assert list(first.terms_of(["weather", "order"])) == [2, 1]
+    assert list(second.terms_of(["city", "refund"])) == [2, 0]
     assert "city" not in first.numbers
