@@ -84,7 +84,7 @@ def _one_form(name: str) -> str:
 def _stands_for(late: ToolKey, early: ToolKey, preferred: Collection[ToolKey], *, versions: bool) -> bool:
     """Whether a tool takes the place of one that ranks before it."""
     if versions:
-        return _is_newer(late, early)
+        return _is_newer(late.namespace, early.namespace)
     return late in preferred and early not in preferred
 
 
@@ -94,19 +94,20 @@ def _same_meaning(vectors: Floats, one: int, other: int) -> bool:
 
 def _versions_of_one(one: ToolKey, other: ToolKey) -> bool:
     """Whether two tools are one operation of two versions of an API: `ses/SendEmail` and `sesv2/SendEmail`."""
-    return _one_form(one.name) == _one_form(other.name) and (_is_newer(one, other) or _is_newer(other, one))
+    newer = _is_newer(one.namespace, other.namespace) or _is_newer(other.namespace, one.namespace)
+    return newer and _one_form(one.name) == _one_form(other.name)
 
 
 @lru_cache(maxsize=16_384)
-def _is_newer(one: ToolKey, other: ToolKey) -> bool:
+def _is_newer(one: str, other: str) -> bool:
     """Whether a namespace is called as another one is, with a later version's mark."""
-    marked, unmarked = _VERSION.search(one.namespace), _VERSION.search(other.namespace)
+    marked, unmarked = _VERSION.search(one), _VERSION.search(other)
     if marked is None:
-        return _SUCCESSOR.search(one.namespace) is not None and one.namespace[:-1] == other.namespace
-    stem = one.namespace[: marked.start()]
+        return _SUCCESSOR.search(one) is not None and one[:-1] == other
+    stem = one[: marked.start()]
     if unmarked is None:
-        return stem == other.namespace
-    return stem == other.namespace[: unmarked.start()] and int(marked[1]) > int(unmarked[1])
+        return stem == other
+    return stem == other[: unmarked.start()] and int(marked[1]) > int(unmarked[1])
 
 
 def _asked_for(namespace: str, kept: str, asked: str) -> bool:
