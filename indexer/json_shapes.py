@@ -132,13 +132,19 @@ _PYTHON_TYPES: Final[Mapping[str, str | None]] = {
 }  # fmt: skip
 
 
+_JSON_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null", "object", "array"})
+_MENDED_INSIDE: Final = frozenset({"properties", "items", "additionalProperties", "required"})
+
+
 def with_json_types(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """A schema in which older catalogs' habits are JSON Schema again; anything else is left as it is.
 
     Types under Python's names (`dict`, `float`), a type of null, `string[]`, and `required: true` inside a property.
     """
+    kind = schema.get("type", "")
+    if type(kind) is str and kind in _JSON_TYPES and schema.keys().isdisjoint(_MENDED_INSIDE):
+        return cast(dict[str, Any], schema) if type(schema) is dict else dict(schema)
     mended = dict(schema)
-    kind = mended.get("type", "")
     if kind is None or kind == "any":
         del mended["type"]
     elif isinstance(kind, str) and kind in _PYTHON_TYPES:
@@ -147,11 +153,10 @@ def with_json_types(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]
         return mended
     if isinstance(kind, str) and kind.endswith("[]"):
         mended["type"], mended["items"] = "array", with_json_types({"type": kind[:-2]}, depth + 1)
-    properties = mended.get("properties")
-    if isinstance(properties, Mapping):
+    if _is_object(properties := mended.get("properties")):
         _mend_properties(mended, cast(Mapping[str, Any], properties), depth)
     for keyword in ("items", "additionalProperties"):
-        if isinstance(mended.get(keyword), Mapping):
+        if _is_object(mended.get(keyword)):
             mended[keyword] = with_json_types(mended[keyword], depth + 1)
     return mended
 
@@ -159,11 +164,16 @@ def with_json_types(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]
 _MENDED_DEPTH: Final = 30
 
 
+def _is_object(value: object) -> bool:
+    # Nearly all are dicts, or nothing; to ask an abstract class takes several times as long.
+    return type(value) is dict or (value is not None and isinstance(value, Mapping))
+
+
 def _mend_properties(mended: dict[str, Any], properties: Mapping[str, Any], depth: int) -> None:
     needed: list[str] = []
     inner: dict[str, Any] = {}
     for name, value in properties.items():
-        if not isinstance(value, Mapping):
+        if not _is_object(value):
             inner[name] = value
             continue
         inner[name] = with_json_types(cast(Mapping[str, Any], value), depth + 1)

@@ -58,7 +58,7 @@ def schema_problem(schema: JsonObject, field: str) -> InvalidToolError | None:
     `field` is the definition's field that holds it, `input_schema` or `output_schema`.
     """
     try:
-        text = _small_text(schema)
+        text = small_text(schema)
         if text is None:
             check_size(schema, field)
             text = _serialised(schema, field)
@@ -79,12 +79,20 @@ def schema_problem(schema: JsonObject, field: str) -> InvalidToolError | None:
     return None
 
 
-def _small_text(schema: JsonObject) -> bytes | None:
-    """A schema as JSON if a short look shows it to be within every bound, as nearly all are; else None.
+def small_text(value: JsonObject) -> bytes | None:
+    """A value as JSON if a short look shows it to be within every bound of a schema, as nearly all are; else None."""
+    if not _is_small(value):
+        return None
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS)
+    except (TypeError, ValueError):
+        return None
+    return text if len(text) <= MAX_SCHEMA_BYTES else None
 
-    Level by level and without places: a fraction of what `check_size` takes, which says where a fault is.
-    """
-    level: list[Any] = [schema]
+
+def _is_small(value: JsonObject) -> bool:
+    """Level by level and without places: a fraction of what `check_size` takes, which says where a fault is."""
+    level: list[Any] = [value]
     values = size = 0
     for _ in range(MAX_SCHEMA_DEPTH):
         inner: list[Any] = []
@@ -92,26 +100,19 @@ def _small_text(schema: JsonObject) -> bytes | None:
             # Parts may be shared: what is small as objects can be without end as text, so it is bounded first.
             values += len(container)
             if values > MAX_SCHEMA_VALUES:
-                return None
+                return False
             inner += cast(dict[str, Any], container).values() if type(container) is dict else container
         level = []
-        for value in inner:
-            if type(value) is str:
-                size += len(value)
-            elif type(value) in _CONTAINERS:
-                level.append(value)
-        if size > MAX_SCHEMA_BYTES:
-            return None
-        if not level:
-            break
-    else:
-        return None
-    try:
-        text = orjson.dumps(schema, option=orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS)
-    except (TypeError, ValueError):
-        return None
-    # NaN and infinities are written as null.
-    return None if len(text) > MAX_SCHEMA_BYTES or b"null" in text else text
+        for part in inner:
+            if type(part) is str:
+                size += len(part)
+            elif type(part) in _CONTAINERS:
+                level.append(part)
+            elif type(part) is float and not math.isfinite(part):
+                return False
+        if size > MAX_SCHEMA_BYTES or not level:
+            return size <= MAX_SCHEMA_BYTES
+    return False
 
 
 def check_size(schema: JsonObject, field: str) -> None:

@@ -22,7 +22,7 @@ from indexer.definition import (
 )
 from indexer.errors import InvalidToolError
 from indexer.json_shapes import to_record, with_json_types
-from indexer.schema_check import MAX_SCHEMA_VALUES, schema_problem
+from indexer.schema_check import MAX_SCHEMA_VALUES, schema_problem, small_text
 
 __all__ = ["arguments_problem", "definition_from_json", "judge"]
 
@@ -187,6 +187,8 @@ class _Reader:
         description = self.record.get("description")
         if isinstance(description, str):
             self._check_length("description", description, MAX_DESCRIPTION_BYTES)
+        if small_text(self.record) is not None:
+            return
         for name, value in self._values():
             if isinstance(value, float) and not math.isfinite(value):
                 raise self.error(name, f"{value} is not a JSON number", "Leave it out, or write a finite number.")
