@@ -61,7 +61,7 @@ class AnthropicRegex:
         """(n,) whether a tool's text holds the word."""
         found = self._known.get(word)
         if found is None:
-            found = self._known[word] = np.fromiter((word in text for text in self._texts), dtype=np.bool_)
+            found = self._known[word] = np.array([word in text for text in self._texts], dtype=np.bool_)
         return found
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from benchmarks.baselines.bm25 import ViewBm25
 from gateway.bench.tokens.catalog import BenchCatalog, CatalogView, Floats
+from indexer.matrix import block_top_k
 
 _BATCH = 1024
 
@@ -39,7 +40,7 @@ def nearest_descriptions(
 ) -> list[int]:
     """Rows of the view with the nearest descriptions, best first; none below the minimum."""
     cosines = _cosines(catalog, text)[view.rows]
-    best = np.argsort(-cosines, kind="stable")[:k]
+    best = block_top_k(cosines, k)
     return [int(view.rows[place]) for place in best if cosines[place] >= minimum_cosine]
 
 
