@@ -1,12 +1,13 @@
 """What is made once of the data and kept beside it: lexical indexes, token lists for others, and whole catalogs.
 
-Whatever our own code writes is kept under a fingerprint of that code: a change of the indexer makes it anew.
+A catalog is kept under a fingerprint of the indexer's code, an index of words under one of what the code makes of some
+tools: it is made anew where words are read or kept otherwise, and not for every other change.
 """
 
 import hashlib
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -18,12 +19,13 @@ import numpy.typing as npt
 import indexer
 from gateway.bench.speed.data import BenchData, Progress
 from gateway.bench.speed.grown import Grower
-from indexer import LexicalIndex, ToolDocument
+from indexer import LexicalIndex, ToolDocument, document_of
 from indexer.lexical import FIELDS
 from indexer.lexical.tokens import tokenize
 
 _STEP: Final = 1000
 _BATCH: Final = 512
+_SAMPLE: Final = 256
 _STALE_SECONDS: Final = 86_400.0
 _UNREAD: Final = ("sources", "training")
 """Rooms of the indexer that leave no trace in what is kept."""
@@ -40,21 +42,39 @@ def source_fingerprint() -> str:
     return digest.hexdigest()[:12]
 
 
+@cache
+def words_fingerprint(folder: Path, make_index: Callable[[], LexicalIndex] = LexicalIndex) -> str:
+    """Of the index of some real tools of a data folder and some grown ones."""
+    data = BenchData(folder)
+    grower, index = Grower(data), make_index()
+    rows = (*range(min(_SAMPLE, data.tools)), *range(data.tools, data.tools + _SAMPLE // 4))
+    index.add([document_of(grower.tool(row)) for row in rows])
+    digest = hashlib.sha256()
+    for name, array in sorted(index.to_arrays().items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()[:12]
+
+
 def kept(folder: Path, name: str, suffix: str) -> Path:
     """Where the artefact of this code lies."""
     return folder / f"{name}-{source_fingerprint()}{suffix}"
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Delete artefacts of other code that are a day old, and copies of homes whose makers did not live to delete them.
+def _words_file(data: BenchData, rows: int) -> Path:
+    return data.folder / f"lexical-{rows}-{words_fingerprint(data.folder)}.npz"
+
+
+def remove_leftovers(folder: Path, fingerprints: Collection[str]) -> None:
+    """Delete artefacts under other fingerprints that are a day old, and copies of homes without a living maker.
 
     The names of the latter end with a pid.
     """
     for path in (*folder.glob("home-*"), *folder.glob("lexical-*")):
         pid = path.name.rpartition("-")[2] if ".new" not in path.name and "." in path.name else ""
         orphaned = pid.isdigit() and not Path(f"/proc/{pid}").exists()
-        stale = source_fingerprint() not in path.name and time.time() - path.stat().st_mtime > _STALE_SECONDS
-        if orphaned or stale:
+        other = not any(one in path.name for one in fingerprints)
+        if orphaned or (other and time.time() - path.stat().st_mtime > _STALE_SECONDS):
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
 
 
@@ -68,7 +88,7 @@ def documents(data: BenchData, rows: int, heard: Progress, stage: str) -> Iterat
 
 def lexical_file(data: BenchData, rows: int, heard: Progress) -> Path:
     """Our lexical index over so many tools, as its arrays."""
-    file = kept(data.folder, f"lexical-{rows}", ".npz")
+    file = _words_file(data, rows)
     if not file.exists():
         index = LexicalIndex()
         for batch in _batches(documents(data, rows, heard, f"indexing the words of {rows:,} tools")):
@@ -94,7 +114,7 @@ def word_files(data: BenchData, rows: int, heard: Progress) -> tuple[Path, Path]
 
     The latter are a tool's terms as our analyser makes them, all fields together.
     """
-    index_file, token_file = kept(data.folder, f"lexical-{rows}", ".npz"), data.folder / f"tokens-{rows}.npz"
+    index_file, token_file = _words_file(data, rows), data.folder / f"tokens-{rows}.npz"
     if token_file.exists():
         return lexical_file(data, rows, heard), token_file
     index, numbers, flat = LexicalIndex(), dict[str, int](), list[npt.NDArray[np.int32]]()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
-from gateway.bench.speed.artefacts import remove_leftovers
+from gateway.bench.speed.artefacts import remove_leftovers, source_fingerprint, words_fingerprint
 from gateway.bench.speed.bench import FULL, QUICK, Bench, RaceRow
 from gateway.bench.speed.data import SEED
 from gateway.bench.speed.dense_rows import dense_rows
@@ -29,7 +29,7 @@ SCHEMA: Final = 1
 def run_speed(bench: Bench, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Record:
     """Measure every row that was asked for; a row that fails is named with its reason, and the others go on."""
     machine, load = this_machine(), load_average()
-    remove_leftovers(bench.data.folder)
+    remove_leftovers(bench.data.folder, {source_fingerprint(), words_fingerprint(bench.data.folder)})
     started, began = now(), time.perf_counter()
     measured = _Measured()
     try:
