@@ -95,3 +95,35 @@ def test_scores_stay_between_0_and_1_whatever_moves_them() -> None:
 
     assert scores == sorted(scores, reverse=True)
     assert all(0 < score <= 1 for score in scores)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            ToolDefinition(namespace="vm", name="ListInstances", description="Lists machines of a project."),
+            ToolDefinition(
+                namespace="vm", name="ListInstancesOfOtherKinds", description="Lists machines of a project."
+            ),
+        ),
+        (
+            ToolDefinition(namespace="vm", name="machines.list", description="Lists machines of a project."),
+            ToolDefinition(namespace="vm", name="hosts.list", description="Deprecated: use machines.list."),
+        ),
+        (
+            ToolDefinition(namespace="vmv2", name="ListMachines", description="Lists machines of a project."),
+            ToolDefinition(namespace="vm", name="ListMachines", description="Lists machines."),
+        ),
+    ],
+)
+def test_a_plain_current_operation_comes_first(first: ToolDefinition, second: ToolDefinition) -> None:
+    state = state_of([second, first, *OTHERS])
+
+    assert best(state, ToolSearchRequest(queries=("list machines",))) == str(first.key)
+
+
+def test_what_a_korean_request_names_is_found_by_its_english_word() -> None:
+    found = find_tools(CALENDAR, ToolSearchRequest(queries=("버킷 목록",)), EMBEDDER).results[0]
+
+    assert found.definition.name == "buckets.list"
+    assert "words: bucket" in found.reasons
