@@ -4,10 +4,9 @@ from dataclasses import replace
 from typing import Final
 
 from fastapi import APIRouter, Request
+from fastapi.responses import Response
 
-from gateway.api.answers import JsonAnswer
 from gateway.api.dependencies import caller_of, json_body, scope_of, services_of
-from gateway.api.records import search_record
 from gateway.api.schemas import SearchBody, checked, json_request
 from indexer import ToolSearchRequest
 
@@ -31,7 +30,7 @@ _NAMESPACES_SHOWN: Final = 20
         },
     ),
 )
-async def search(request: Request) -> JsonAnswer:
+async def search(request: Request) -> Response:
     """Ranked tools with scores and reasons; an empty answer explains itself under `empty`."""
     services, caller = services_of(request), caller_of(request)
     wanted = checked(SearchBody, await json_body(request))
@@ -49,7 +48,7 @@ async def search(request: Request) -> JsonAnswer:
         # The index keeps to the scope it was given; what the caller narrowed itself may be widened again.
         held = await services.index.namespaces(scope_of(caller))
         response = replace(response, namespaces=tuple(sorted(held, key=lambda name: -held[name])[:_NAMESPACES_SHOWN]))
-    return JsonAnswer(search_record(response))
+    return Response(request.app.state.written_schemas.answer(response), media_type="application/json")
 
 
 DIRECT: Final = {("POST", "/v1/search"): search}

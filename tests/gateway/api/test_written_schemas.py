@@ -1,0 +1,54 @@
+"""Answers to searches, written with the schemas that are known."""
+
+import gc
+
+import pytest
+
+from gateway.api.records import search_record
+from gateway.api.written_schemas import WrittenSchemas
+from gateway.chat.json_text import encode_json
+from indexer import ToolDefinition, ToolReference, ToolSearchResponse
+from tests.gateway.api.conftest import REFUND
+
+
+def found(*definitions: ToolDefinition) -> ToolSearchResponse:
+    references = (
+        ToolReference(definition=one, alias=one.name, score=0.5, reasons=("exact name",), query="q")
+        for one in definitions
+    )
+    return ToolSearchResponse(results=tuple(references), catalog_revision=3)
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        REFUND,
+        ToolDefinition(name="plain"),
+        ToolDefinition(name="half", description="half of a pair: \ud83d"),
+        ToolDefinition(name="inside", input_schema={"type": "object", "title": "half of a pair: \ud83d"}),
+        ToolDefinition(name="large", input_schema={"type": "object", "properties": {"n": {"maximum": 2**70}}}),
+        ToolDefinition(name="korean", input_schema={"type": "object", "title": "주문 환불"}),
+    ],
+)
+def test_an_answer_is_what_is_written_without_known_schemas(definition: ToolDefinition) -> None:
+    written = WrittenSchemas()
+    response = found(definition, REFUND)
+    for _ in range(2):
+        assert written.answer(response) == encode_json(search_record(response))
+
+
+def test_a_schema_is_kept_no_longer_than_its_definition() -> None:
+    written = WrittenSchemas()
+    gone = ToolDefinition(name="gone", input_schema={"type": "object", "title": "old"})
+    written.answer(found(gone, REFUND))
+    assert len(written) == 2
+
+    del gone
+    gc.collect()
+
+    assert len(written) == 1
+
+
+def test_an_empty_answer_explains_itself_still() -> None:
+    response = ToolSearchResponse(results=(), catalog_revision=0, empty_reason="catalog_empty")
+    assert WrittenSchemas().answer(response) == encode_json(search_record(response))
