@@ -12,7 +12,7 @@ from typing import Final, cast
 
 import numpy as np
 
-from indexer.definition import ToolDefinition, ToolKey
+from indexer.definition import ToolDefinition, ToolKey, TrustTier
 from indexer.document import identifier_parts
 from indexer.matrix import Floats
 
@@ -22,6 +22,8 @@ _SAME_PARAMETERS: Final = 0.8
 """Share of the parameter names of both that both must have."""
 _NAME_END: Final = re.compile(r"[./:]|__")
 _JOINT: Final = re.compile(r"[\s_-]+")
+_TRUST: Final[tuple[TrustTier, ...]] = ("trusted", "verified", "community", "untrusted")
+"""Without it, whoever registers a copy of a tool, or calls one its next version, would take its place."""
 _VERSION: Final = re.compile(r"[._-]?v(\d{1,3})$", re.IGNORECASE)
 _SUCCESSOR: Final = re.compile(r"(?<=[a-z])[2-9]$", re.IGNORECASE)
 """As in `inspector2`, beside an `inspector`."""
@@ -40,34 +42,34 @@ def collapse_duplicates(
 
     A near-duplicate lies in another namespace, has the same last part of its name, the same parameters, a description
     and nearly the same vector. The best of them stays, or one that is `preferred`; so does any whose namespace the
-    query names. Of one operation in two versions of an API (`ses`, `sesv2`) the newer one stays. `vectors`: (n, d)
-    unit rows.
+    query names. Of one operation in two versions of an API (`ses`, `sesv2`) the newer one stays. No tool stands for one
+    that is trusted more. `vectors`: (n, d) unit rows.
     """
-    names = [_last_part(key_of(row).name) for row in rows]
+    keys = [key_of(row) for row in rows]
+    names = [_last_part(key.name) for key in keys]
     if len(set(names)) == len(names):
         return dict.fromkeys(rows, ())
     asked = query.casefold()
     groups: list[list[int]] = []
     named: defaultdict[str, list[list[int]]] = defaultdict(list)
     for row, name in zip(rows, names, strict=True):
-        same_name = named[name]
-        for group in same_name:
-            kept, other = group[0], row
-            versions = _versions_of_one(key_of(kept), key_of(other))
-            if _stands_for(key_of(row), key_of(kept), preferred, versions=versions):
-                kept, other = row, kept
-            if (
-                key_of(kept).namespace != key_of(other).namespace
-                and (versions or _same_meaning(vectors, kept, other))
-                and not _asked_for(key_of(other).namespace, key_of(kept).namespace, asked)
-                # Last, for definitions must be decoded.
-                and (versions or _alike(definition_of(kept), definition_of(other)))
-            ):
-                group[:] = [kept, other, *group[1:]] if kept == row else [*group, row]
+        for group in named[name]:
+            early = group[0]
+            versions = _versions_of_one(key_of(early), key_of(row))
+            if key_of(early).namespace == key_of(row).namespace or not (versions or _same_meaning(vectors, early, row)):
+                continue
+            # Not before, for definitions must be decoded.
+            first, second = definition_of(early), definition_of(row)
+            if not (versions or _alike(first, second)):
+                continue
+            late = _stands_for(second, first, preferred, versions=versions)
+            kept, other = (second, first) if late else (first, second)
+            if not _asked_for(other.namespace, kept.namespace, asked):
+                group[:] = [row, *group] if late else [*group, row]
                 break
         else:
             groups.append([row])
-            same_name.append(groups[-1])
+            named[name].append(groups[-1])
     return {kept: tuple(others) for kept, *others in groups}
 
 
@@ -81,11 +83,13 @@ def _one_form(name: str) -> str:
     return _JOINT.sub("", unicodedata.normalize("NFKC", name)).casefold()
 
 
-def _stands_for(late: ToolKey, early: ToolKey, preferred: Collection[ToolKey], *, versions: bool) -> bool:
+def _stands_for(late: ToolDefinition, early: ToolDefinition, preferred: Collection[ToolKey], *, versions: bool) -> bool:
     """Whether a tool takes the place of one that ranks before it."""
+    if late.trust != early.trust:
+        return _TRUST.index(late.trust) < _TRUST.index(early.trust)
     if versions:
         return _is_newer(late.namespace, early.namespace)
-    return late in preferred and early not in preferred
+    return late.key in preferred and early.key not in preferred
 
 
 def _same_meaning(vectors: Floats, one: int, other: int) -> bool:

@@ -70,6 +70,16 @@ def test_a_preferred_tool_stands_for_a_better_one_unless_the_query_names_that() 
     assert collapsed(one, two, preferred={two.key}, query="orders of one") == {0: (), 1: ()}
 
 
+def test_no_copy_and_no_next_version_stands_for_a_tool_that_is_trusted_more() -> None:
+    trusted = definition("pay", trust="trusted")
+    copy, next_version = definition("paying"), definition("payv2", description="Pays me.", parameters=("to",))
+
+    assert collapsed(copy, trusted) == {1: (0,)}
+    assert collapsed(trusted, copy, preferred={copy.key}) == {0: (1,)}
+    assert collapsed(next_version, trusted) == {1: (0,)}
+    assert collapsed(definition("pay"), definition("payv2", trust="verified", parameters=("to",))) == {1: (0,)}
+
+
 def test_only_what_sets_a_namespace_apart_counts_as_naming_it() -> None:
     tools = definition("shop-v1"), definition("shop-v2")
     assert collapsed(*tools, query="orders of the shop") == {1: (0,)}
