@@ -1,4 +1,4 @@
-"""How a tool lies in a Qdrant point: the same payload for the embedded engine and for a server."""
+"""How a tool lies in a Qdrant point: all of it on a server, of which the embedded engine keeps what is read back."""
 
 import json
 from collections.abc import Mapping

@@ -1,12 +1,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 
 from indexer.errors import DimensionMismatchError, StoreError, StoreLockedError
 from indexer.stores.edge import EdgeToolStore, stored_dimensions
+from indexer.stores.payload import DENSE, payload_of
 from tests.contracts.stores import stored
 
 
@@ -99,3 +101,25 @@ def test_a_large_batch_is_written_whole(tmp_path: Path) -> None:
     again = EdgeToolStore(tmp_path / "edge", 16)
     assert again.count() == 40
     again.close()
+
+
+def test_tools_that_lie_in_the_store_with_all_that_a_server_filters_by_are_read_and_replaced(tmp_path: Path) -> None:
+    import qdrant_edge as edge
+
+    EdgeToolStore(tmp_path / "edge", 16).close()
+    tools = [stored("a", 1), stored("b", 2)]
+    shard = edge.EdgeShard.load(str(tmp_path / "edge" / "shard"))
+    shard.update(edge.UpdateOperation.create_field_index("namespace", edge.PayloadSchemaType.Keyword))
+    vectors: list[Any] = [{DENSE: one.vector} for one in tools]
+    points = [edge.Point(one.point_id, vector, payload_of(one)) for one, vector in zip(tools, vectors, strict=True)]
+    shard.update(edge.UpdateOperation.upsert_points(points))
+    shard.close()
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    store.upsert([stored("b", 3, description="other")])
+    found = [tool for batch in store.scan() for tool in batch]
+    assert [(one.key.name, one.revision, one.content_hash) for one in found] == [
+        ("a", 1, tools[0].content_hash),
+        ("b", 3, stored("b", 3, description="other").content_hash),
+    ]
+    assert store.count() == 2
+    store.close()
