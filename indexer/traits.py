@@ -43,9 +43,15 @@ def traits_of(document: ToolDocument) -> Traits:
     """The traits of one tool."""
     words = min(len(identifier_parts(document.name)), _MOST_WORDS)
     tagged = "deprecated" in document.tags.casefold().split("\n")
-    deprecated = tagged or _DEPRECATED.search(document.description[:_NOTICE]) is not None
+    deprecated = tagged or _says_deprecated(document.description[:_NOTICE])
     deeds = deeds_of_tool(document.name, document.description)
     return deeds | words << _LENGTH_BIT | deprecated << _DEPRECATED_BIT
+
+
+def _says_deprecated(text: str) -> bool:
+    folded = text.casefold()
+    # One of these is in every notice, and to look for them takes a tenth of the pattern's time.
+    return ("deprecat" in folded or "no longer" in folded) and _DEPRECATED.search(text) is not None
 
 
 @lru_cache(maxsize=64)
