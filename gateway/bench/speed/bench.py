@@ -15,7 +15,7 @@ from gateway.bench.speed.race import Entry, Outcome, Pace, run_race
 Check = Callable[[Mapping[int, Sequence[int]]], tuple[str, float]]
 
 FULL: Final = Pace()
-QUICK: Final = Pace(rounds=5, turn_seconds=0.06, lane_seconds=1.5, check_seconds=0.5)
+QUICK: Final = Pace(rounds=5, turn_seconds=0.1, lane_seconds=2.0, check_seconds=0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from gateway.bench.speed.lanes import LaneError, TimedCalls, Turn
 from gateway.bench.speed.race import Entry, Pace, run_race
@@ -82,8 +83,25 @@ def test_fast_contenders_make_many_calls_a_turn_and_slow_ones_one(clock: FakeClo
 
     run_race([Entry(name="fast", lane=fast), Entry(name="slow", lane=slow)], 4, PACE)
 
-    assert [len(turn) for turn in fast.turns] == [1, 1, 10, 10, 10]
+    assert [len(turn) for turn in fast.turns] == [1, 1, 4, 10, 10, 10]
     assert [len(turn) for turn in slow.turns] == [1, 1, 1, 1, 1]
+
+
+class CoolLane(LocalLane):
+    """Takes twice as long for its first two calls."""
+
+    @override
+    def _work(self, number: int) -> list[int]:
+        self._clock.now += self._seconds if sum(map(len, self.turns[:-1])) < 2 else 0.0
+        return super()._work(number)
+
+
+def test_calls_a_turn_are_those_of_a_contender_that_is_warm(clock: FakeClock) -> None:
+    lane = CoolLane(clock, 0.001)
+
+    run_race([Entry(name="cool", lane=lane)], 8, PACE)
+
+    assert [len(turn) for turn in lane.turns] == [1, 1, 4, 10, 10, 10]
 
 
 def test_a_contender_that_spent_its_time_rests_after_two_rounds(clock: FakeClock) -> None:
