@@ -22,6 +22,9 @@ _IDLE_SECONDS: Final = 5.0
 _HELD_BYTES: Final = 1 << 20
 """Of an answer that nobody reads yet; past it the other side has to wait."""
 
+_MAX_HEAD_BYTES: Final = 1 << 18
+"""Of an answer before its body; no server means more, and the parser itself has no bound."""
+
 _Origin: TypeAlias = tuple[str, str, int]
 _Headers: TypeAlias = list[tuple[bytes, bytes]]
 
@@ -142,6 +145,7 @@ class _Connection(asyncio.Protocol):
         self.headers: _Headers = []
         self._chunks: deque[bytes] = deque()
         self._held = 0
+        self._head_bytes = 0
         self._complete = False
         self._ends_with_connection = False
         self._reusable = False
@@ -230,6 +234,9 @@ class _Connection(asyncio.Protocol):
             return
         try:
             self._parser.feed_data(data)
+            self._head_bytes += 0 if self.status else len(data)
+            if self._head_bytes > _MAX_HEAD_BYTES:
+                raise httptools.HttpParserError("the head of the answer has no end")
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._reusable = False
             if not self._complete:

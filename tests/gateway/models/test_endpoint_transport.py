@@ -130,6 +130,8 @@ async def test_what_comes_is_handed_on_before_the_answer_is_complete() -> None:
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab",
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nnot a size\r\n",
         b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"HTTP/1.1 200 OK\r\nx-long: " + b"x" * 400_000,
+        b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n" * 10_000,
     ],
 )
 async def test_a_broken_answer_is_an_error_and_its_connection_is_not_used_again(answer: bytes) -> None:
