@@ -20,9 +20,9 @@ A follower whose ledger reading is younger reads the tools later still. Clocks d
 how much is read twice, never what is seen. A compare-and-set is recognised as one's own by its identity among the
 ledger's recent changes; where that cannot be told any more it counts as failed, which costs writing once more.
 
-What is not promised: a write that nobody acknowledged, of a process that died, may arrive after the grace time, when
-running followers no longer look there; those that start later see it. (Qdrant would have to hold a request for ten
-minutes.)
+What is not promised: a write that nobody acknowledged, of a process that died or gave up, may arrive after the grace
+time, when running followers no longer look there; those that start later see it. (Qdrant would have to hold a request
+for ten minutes, or a computer to sleep for as long and lose the server as it wakes.)
 """
 
 import random
@@ -133,14 +133,17 @@ class RevisionLeases:
         deadline = timing.monotonic() + timing.patience_seconds
         ledger = self._store.ledger() if guess is None else guess
         pause = 0.002
+        late = False
         while True:
             wanted = change(ledger).tidied(timing.clock(), timing.grace_seconds)
             if wanted == ledger:
                 return ledger
+            # Not before the change has seen the ledger as it is: a lease that is lost must be told from a lack of time.
+            if late:
+                raise StoreUnavailableError("Too many gateways write to the catalog at once; try again.")
             ledger = self._store.swap_ledger(ledger, wanted.stepped(change_id))
             if change_id in ledger.recent:
                 return ledger
-            if timing.monotonic() > deadline:
-                raise StoreUnavailableError("Too many gateways write to the catalog at once; try again.")
+            late = timing.monotonic() > deadline
             timing.sleep(timing.rng.uniform(0, pause))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
