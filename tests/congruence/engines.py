@@ -11,7 +11,7 @@ from indexer.definition import ToolKey
 from indexer.replica import Replica
 from indexer.search import SearchScope
 from indexer.stores.base import StoredTool
-from indexer.stores.payload import DENSE, decode_definition
+from indexer.stores.payload import DENSE, decode_definition, payload_of
 
 Vector: TypeAlias = npt.NDArray[np.float32]
 
@@ -46,11 +46,24 @@ def searching(replica: Replica) -> Engine:
     return search
 
 
-def edge_engine(shard_path: Path) -> tuple[Engine, Callable[[], None]]:
-    """The engine of a closed `EdgeToolStore`'s shard, and how to close it."""
+def edge_engine(
+    path: Path, changes: Sequence[Sequence[StoredTool]], dimensions: int
+) -> tuple[Engine, Callable[[], None]]:
+    """Embedded Qdrant with the payload that a server filters by, fed batch by batch, opened anew; how to close it."""
     import qdrant_edge as edge
 
-    shard = edge.EdgeShard.load(str(shard_path))
+    path.mkdir(parents=True)
+    vectors = edge.EdgeVectorParams(size=dimensions, distance=edge.Distance.Dot)
+    shard = edge.EdgeShard.create(str(path), edge.EdgeConfig(vectors={DENSE: vectors}))
+    for batch in changes:
+        points: list[Any] = []
+        for tool in batch:
+            vector: Any = {} if tool.vector is None else {DENSE: tool.vector}
+            points.append(edge.Point(tool.point_id, vector, payload_of(tool)))
+        if points:
+            shard.update(edge.UpdateOperation.upsert_points(points))
+    shard.close()
+    shard = edge.EdgeShard.load(str(path))
 
     def search(vector: Vector, scope: SearchScope, k: int) -> list[Found]:
         conditions: list[Any] = [

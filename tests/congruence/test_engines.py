@@ -119,7 +119,7 @@ def test_replica_and_embedded_qdrant_agree_also_after_reopening(
             store.upsert(batch)
         assert_same(replica, followed(store), asked)
         store.close()
-        engine, close = edge_engine(folder / "edge" / "shard")
+        engine, close = edge_engine(folder / "shard", batches, DIMENSIONS)
         assert_same(replica, engine, asked)
         close()
         again = EdgeToolStore(folder / "edge", DIMENSIONS)
