@@ -73,7 +73,9 @@ def stretch_between(
     low: np.float32, high: np.float32, least_spread: float = 0.0, *, open_below: bool = False
 ) -> Stretch:
     """As if low and high lay at least `least_spread` apart; everything to 0 where they are equal."""
-    return Stretch(low, np.float32(1 / max(high - low, least_spread) if high > low else 0), open_below)
+    if not high > low:
+        return Stretch(low, np.float32(0))
+    return Stretch(low, np.float32(1 / max(high - low, least_spread)), open_below)
 
 
 def minmax(values: Floats, least_spread: float = 0.0) -> Floats:

@@ -179,13 +179,15 @@ class Replica:
             self.state = self._publish()
 
     def _publish(self) -> ReplicaState:
+        matrix = self._matrix.snapshot()
         return ReplicaState(
             revision=self._revision,
             table=self._table,
-            matrix=self._matrix.snapshot(),
+            matrix=matrix,
             lexical=self._lexical.snapshot(),
             quarantined=self._quarantined,
-            calibration=self._calibration,
+            # What was true of a large catalog says nothing of the few tools that are left of it.
+            calibration=self._calibration if matrix.live >= _WORTH_CALIBRATING else UNCALIBRATED,
         )
 
     def _bury(self, keys: Sequence[ToolKey]) -> None:

@@ -102,6 +102,12 @@ def test_rows_below_where_the_scale_begins_are_found_too_in_their_order() -> Non
     assert found.scores[37] < 0.01
 
 
+def test_a_query_that_has_nothing_to_do_with_any_row_finds_none() -> None:
+    found = _ranked(np.eye(8, dtype=np.float32)[7], UNCALIBRATED, None)
+
+    assert found == []
+
+
 @pytest.mark.parametrize("without", ["mean", "covariance", "thresholds"])
 def test_a_calibration_that_lacks_a_part_is_a_corrupt_snapshot(without: str) -> None:
     arrays = replace(UNCALIBRATED, scale=cosine_scale(rows_of_kind("spread", 400, 8, 1), _LIVE)).to_arrays()

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from indexer.confidence import UNCALIBRATED
 from indexer.definition import ToolDefinition
+from indexer.embedders.hashing import HashingEmbedder
 from indexer.replica import Replica
 from indexer.search import SearchScope
 from indexer.stores.base import StoredTool
@@ -153,3 +155,16 @@ def test_readers_in_threads_see_whole_states_while_the_writer_goes_on() -> None:
     for reader in readers:
         reader.join(timeout=30)
     assert torn == []
+
+
+def test_the_few_tools_left_of_a_large_catalog_are_not_judged_by_what_it_was_like() -> None:
+    replica = Replica(8)
+    tools = [active(tool(f"t{number}", "Do."), number + 1) for number in range(40)]
+    replica.apply(tools)
+    replica.calibrate(HashingEmbedder(8))
+    assert replica.state.calibration is not UNCALIBRATED
+
+    replica.apply([deleted(one.definition, 100 + one.revision) for one in tools[:30]])
+
+    assert replica.state.live == 10
+    assert replica.state.calibration is UNCALIBRATED
