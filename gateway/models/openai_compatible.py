@@ -13,7 +13,6 @@ from gateway.chat.exchange import ChatResponse, ModelEvent, RoundFinished, TextD
 from gateway.chat.json_text import decode_json, encode_json
 from gateway.chat.prompt import Prompt
 from gateway.errors import ModelError, ModelHTTPError, ModelUnavailableError
-from gateway.models.endpoint_transport import endpoint_client
 from gateway.models.sse import DONE, event_data
 from gateway.models.wire import prompt_to_wire, response_from_wire
 from gateway.models.wire_stream import ChunkAssembler
@@ -44,7 +43,7 @@ class OpenAICompatibleChatModel:
         self._timeout = httpx.Timeout(timeout_seconds, connect=min(_CONNECT_TIMEOUT_SECONDS, timeout_seconds))
         self._default_model = default_model
         self._own_client = client is None
-        self._client = client or endpoint_client()
+        self._client = client or httpx.AsyncClient()
 
     @cached_property
     def _endpoint(self) -> httpx.URL:
