@@ -100,6 +100,8 @@ def calibration_from(margin_of: Mapping[str, float], scale: CosineScale | None =
 
 def script_group(query: str) -> ScriptGroup:
     """The group of scripts a query is written in; a few foreign names do not change it."""
+    if query.isascii():
+        return "latin"
     letters = [letter for letter in query if letter.isalpha()]
     if all(letter.isascii() for letter in letters):
         return "latin"

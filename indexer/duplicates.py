@@ -45,8 +45,7 @@ def collapse_duplicates(
     query names. Of one operation in two versions of an API (`ses`, `sesv2`) the newer one stays. No tool stands for one
     that is trusted more. `vectors`: (n, d) unit rows.
     """
-    keys = [key_of(row) for row in rows]
-    names = [_last_part(key.name) for key in keys]
+    names = [_last_part(key_of(row).name) for row in rows]
     if len(set(names)) == len(names):
         return dict.fromkeys(rows, ())
     asked = query.casefold()

@@ -1,15 +1,13 @@
 """Where the words of one query stand, and what they are worth there."""
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Numbers: TypeAlias = npt.NDArray[np.int64]
-
-_NOWHERE: Final = np.empty(0, dtype=np.int64)
 
 
 class RowTerms(NamedTuple):
@@ -41,17 +39,15 @@ class LexicalMatches:
     def terms_in(self, rows: Numbers) -> RowTerms:
         """Which terms stand in which of (m,) distinct rows, term by term."""
         wanted = rows.astype(np.int32)
-        places: list[Numbers] = [_NOWHERE]
-        terms: list[Numbers] = [_NOWHERE]
+        found = np.zeros((len(self.ends), len(rows)), dtype=np.bool_)
         start = 0
         for term, end in enumerate(self.ends.tolist()):
             if start < end:
                 own = self.rows[start:end]
-                here = np.flatnonzero(own.take(own.searchsorted(wanted), mode="clip") == wanted)
-                places.append(here)
-                terms.append(np.full(len(here), term))
+                np.equal(own.take(own.searchsorted(wanted), mode="clip"), wanted, out=found[term])
             start = end
-        return RowTerms(np.concatenate(places), np.concatenate(terms))
+        terms, places = found.nonzero()
+        return RowTerms(places, terms)
 
     def coverage(self, rows: Numbers) -> Floats:
         """Share of the query's idf mass that stands in each of (m,) distinct rows, 0 to 1."""
