@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from indexer.certified import CertifiedTopK, bounded_top_k, upper_bounds
 from indexer.matrix import Floats, MatrixSnapshot, Rows, TopK, block_top_k, dot_scores, gathered_scores
-from indexer.ranking import CONTEXT_WEIGHT, LEAST_SPREAD, Stretch, fuse_stretched, needs_weight, stretch_between
+from indexer.ranking import CONTEXT_WEIGHT, LEAST_SPREAD, Stretch, fuse, needs_weight, stretch_between
 from indexer.sign_bits import likely_top_k
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -58,7 +58,7 @@ class TextScores:
 
     def fused(self, dense: Floats | None, stretch: Stretch, places: Rows | None) -> Floats:
         words = self.words if places is None else self.words[places]
-        return fuse_stretched(words, self.top, None if dense is None else stretch.of(dense), self.share)
+        return fuse(words, self.top, None if dense is None else stretch.of(dense), self.share)
 
 
 @dataclass(frozen=True, slots=True)

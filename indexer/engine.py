@@ -46,7 +46,6 @@ from indexer.ranking import (
     words_share,
 )
 from indexer.search_plan import GATHER_SHARE
-from indexer.traits import trait_factors
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -234,8 +233,7 @@ def _factors(query: str, lexical: LexicalSnapshot, seen: SeenRows) -> Floats | N
     """(m,) what its traits leave of each row's score; None where the query is long."""
     if length_in_words(query) > DEED_WORDS:
         return None
-    wanted = deeds_named(query)
-    return seen.of(lexical.by_deed(wanted, trait_factors(wanted)))
+    return seen.of(lexical.trait_factors(deeds_named(query)))
 
 
 def _bonus(favoured: Rows | None, n_rows: int, seen: SeenRows) -> Floats | None:

@@ -78,23 +78,13 @@ def stretch_between(
     return Stretch(low, np.float32(1 / max(high - low, least_spread)), open_below)
 
 
-def minmax(values: Floats, least_spread: float = 0.0) -> Floats:
-    """(n,) values stretched to 0..1, as if they lay at least `least_spread` apart; all 0 where they are equal."""
-    return stretch_between(values.min(), values.max(), least_spread).of(values) if len(values) else values
+def fuse(lexical: Floats, top: np.float32, meaning: Floats | None, share: float) -> Floats:
+    """(n,) scores 0..1: `share * lexical / top + (1 - share) * meaning`.
 
-
-def fuse(lexical: Floats, dense: Floats | None, share: float = 0.5) -> Floats:
-    """(n,) scores 0..1: `share * lexical / max + (1 - share) * minmax(dense)`.
-
-    `lexical`: BM25F scores. `dense`: cosines, or None where there is no vector. Where no word matches the dense half
-    stands alone, and the other way round. Weighted sum against rank fusion: design/retrieval.md, "Fusion".
+    `lexical`: BM25F scores. `top`: the highest of all rows, these or others. `meaning`: cosines on their scale, or None
+    where there is no vector. Where no word matches the meaning stands alone, and the other way round. Weighted sum
+    against rank fusion: design/retrieval.md, "Fusion".
     """
-    top = lexical.max(initial=0.0)
-    return fuse_stretched(lexical, top, None if dense is None else minmax(dense, LEAST_SPREAD), share)
-
-
-def fuse_stretched(lexical: Floats, top: np.float32, meaning: Floats | None, share: float) -> Floats:
-    """As `fuse`, of cosines stretched already and with the highest lexical score of all rows, these or others."""
     words = np.asarray(lexical / top if top > 0 else lexical, dtype=np.float32)
     if meaning is None:
         return words

@@ -45,11 +45,13 @@ class IndexerSettings:
     home: Path
     """TOOLSCOUT_HOME: everything kept on this machine. Default: `~/.local/share/toolscout`."""
     encoder: str = DEFAULT_ENCODER
-    """TOOLSCOUT_ENCODER: `static`, `use-multilingual`, `sentence-transformers:NAME`, `openai:MODEL` or `hashing`."""
+    """TOOLSCOUT_ENCODER: `static`, `use-multilingual`, `use-multilingual-untuned`, `sentence-transformers:NAME`,
+    `openai:MODEL` or `hashing`."""
     qdrant: QdrantSettings = QdrantSettings()
     recall: float = 1.0
     """TOOLSCOUT_RECALL: share of the ten best tools that a search of a large catalog must find, 0.9 to 1. Below 1 they
-    are found by sign bits, which takes half of the time and a tenth of the memory of the bounds that find them all."""
+    are found by sign bits, which take an eighth of the memory of the bounds that find them all and half of the time of
+    the slowest searches; half of the searches take as long."""
 
     @property
     def qdrant_url(self) -> str | None:

@@ -38,11 +38,11 @@ class LexicalIndex:
         self._segments: list[Segment] = []
         self._pending_terms: list[int] = []
         self._pending_lengths: list[list[int]] = []
-        self._pending_deeds: list[int] = []
+        self._pending_traits: list[int] = []
         self._lengths: Floats = np.empty((0, len(FIELDS)), dtype=np.float32)
         self._length_sums = np.zeros(len(FIELDS), dtype=np.float64)
         """Of the live rows; whole numbers, so that adding and taking away never drift."""
-        self._deeds: npt.NDArray[np.uint16] = np.empty(0, dtype=np.uint16)
+        self._traits: npt.NDArray[np.uint16] = np.empty(0, dtype=np.uint16)
         self._alive: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
         self._rows = 0
         self._dead = 0
@@ -60,7 +60,7 @@ class LexicalIndex:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays; the vocabulary comes on top, some 100 bytes a term."""
-        arrays = (self._lengths, self._deeds, self._alive)
+        arrays = (self._lengths, self._traits, self._alive)
         return sum(segment.nbytes for segment in self._segments) + sum(array.nbytes for array in arrays)
 
     def add(self, documents: Sequence[ToolDocument]) -> range:
@@ -68,7 +68,7 @@ class LexicalIndex:
         first = self.n_rows
         for document in documents:
             self._pending_lengths.append([self._take(text) for text in _fields_of(document)])
-            self._pending_deeds.append(traits_of(document))
+            self._pending_traits.append(traits_of(document))
             if len(self._pending_terms) >= _FLUSH_TOKENS:
                 self._flush()
         self._snapshot = None
@@ -104,7 +104,7 @@ class LexicalIndex:
                 segments=tuple(self._segments),
                 lengths=self._lengths[: self._rows],
                 length_sums=self._length_sums,
-                deeds=self._deeds[: self._rows],
+                traits=self._traits[: self._rows],
                 alive=self._alive[: self._rows],
                 live=self._rows - self._dead,
             )
@@ -133,7 +133,7 @@ class LexicalIndex:
         index._segments = [kept] if len(kept.rows) else []
         index._lengths = self._lengths[keep_rows]
         index._length_sums = index._lengths.sum(axis=0, dtype=np.float64)
-        index._deeds = self._deeds[keep_rows]
+        index._traits = self._traits[keep_rows]
         index._alive = np.ones(len(keep_rows), dtype=np.bool_)
         index._rows = len(keep_rows)
         return index
@@ -149,7 +149,7 @@ class LexicalIndex:
             "rows": segment.rows,
             "frequencies": segment.frequencies,
             "lengths": self._lengths[: self._rows],
-            "deeds": self._deeds[: self._rows],
+            "traits": self._traits[: self._rows],
             "alive": self._alive[: self._rows],
             "vocabulary": np.frombuffer(words, dtype=np.uint8),
         }
@@ -162,17 +162,17 @@ class LexicalIndex:
         """
         try:
             segment = Segment(*(arrays[name] for name in ("terms", "starts", "rows", "frequencies")))
-            lengths, deeds, alive = arrays["lengths"], arrays["deeds"], arrays["alive"]
+            lengths, traits, alive = arrays["lengths"], arrays["traits"], arrays["alive"]
             words = arrays["vocabulary"].tobytes().decode("utf-8")
         except (KeyError, UnicodeDecodeError) as error:
             raise CorruptSnapshotError(f"lexical snapshot cannot be read: {error}") from error
         index = cls(parameters)
         index._vocabulary = Vocabulary(words.split("\n") if words else ())
         _check(segment, lengths, alive, len(index._vocabulary.numbers))
-        if deeds.shape != alive.shape:
+        if traits.shape != alive.shape:
             raise CorruptSnapshotError("lexical snapshot: its arrays do not fit together")
         index._segments = [segment] if len(segment.rows) else []
-        index._lengths, index._deeds, index._alive, index._rows = lengths, deeds, alive, len(alive)
+        index._lengths, index._traits, index._alive, index._rows = lengths, traits, alive, len(alive)
         index._dead = len(alive) - int(np.count_nonzero(alive))
         index._length_sums = (lengths[alive] if index._dead else lengths).sum(axis=0, dtype=np.float64)
         return index
@@ -183,27 +183,27 @@ class LexicalIndex:
             return
         lengths = np.array(self._pending_lengths, dtype=np.int64)
         terms = np.array(self._pending_terms, dtype=np.int32)
-        deeds = np.array(self._pending_deeds, dtype=np.uint16)
-        self._pending_lengths, self._pending_terms, self._pending_deeds = [], [], []
+        traits = np.array(self._pending_traits, dtype=np.uint16)
+        self._pending_lengths, self._pending_terms, self._pending_traits = [], [], []
         if len(terms):
             self._segments.append(build_segment(terms, lengths, self._rows))
         while due := _due([len(segment.rows) for segment in self._segments]):
             self._segments[-due:] = [merge_segments(self._segments[-due:])]
-        self._grow(lengths, deeds)
+        self._grow(lengths, traits)
 
-    def _grow(self, lengths: npt.NDArray[np.int64], deeds: npt.NDArray[np.uint16]) -> None:
+    def _grow(self, lengths: npt.NDArray[np.int64], traits: npt.NDArray[np.uint16]) -> None:
         end = self._rows + len(lengths)
         if end > len(self._alive):
             capacity = max(end, len(self._alive) + len(self._alive) // 2)
             grown_lengths = np.zeros((capacity, len(FIELDS)), dtype=np.float32)
-            grown_deeds = np.zeros(capacity, dtype=np.uint16)
+            grown_traits = np.zeros(capacity, dtype=np.uint16)
             grown_alive = np.zeros(capacity, dtype=np.bool_)
             grown_lengths[: self._rows] = self._lengths[: self._rows]
-            grown_deeds[: self._rows] = self._deeds[: self._rows]
+            grown_traits[: self._rows] = self._traits[: self._rows]
             grown_alive[: self._rows] = self._alive[: self._rows]
-            self._lengths, self._deeds, self._alive = grown_lengths, grown_deeds, grown_alive
+            self._lengths, self._traits, self._alive = grown_lengths, grown_traits, grown_alive
         self._lengths[self._rows : end] = lengths
-        self._deeds[self._rows : end] = deeds
+        self._traits[self._rows : end] = traits
         self._length_sums = self._length_sums + lengths.sum(axis=0)
         self._alive[self._rows : end] = True
         self._rows = end

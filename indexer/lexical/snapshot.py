@@ -9,9 +9,11 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from indexer.deeds import DeedMask
 from indexer.lexical.matches import Floats, LexicalMatches, Numbers
 from indexer.lexical.postings import Segment
 from indexer.lexical.tokens import surfaces
+from indexer.traits import trait_factors
 
 FIELDS: Final = (
     "name", "title", "namespace", "description", "parameter_names", "parameter_descriptions", "examples", "tags",
@@ -28,7 +30,7 @@ class BM25FParameters:
 
 
 DEFAULT_BM25F: Final = BM25FParameters()
-_KEPT_DEEDS: Final = 16
+_KEPT_FACTORS: Final = 16
 """Kinds of request whose values are kept, 4 bytes a row each: most requests name one of nine deeds."""
 
 
@@ -59,22 +61,22 @@ class LexicalSnapshot:
         segments: tuple[Segment, ...],
         lengths: Floats,
         length_sums: npt.NDArray[np.float64],
-        deeds: npt.NDArray[np.uint16],
+        traits: npt.NDArray[np.uint16],
         alive: npt.NDArray[np.bool_],
         live: int,
     ) -> None:
-        """`lengths`: (n, fields). `length_sums`: (fields,) over the live rows. `deeds`, `alive`: (n,)."""
+        """`lengths`: (n, fields). `length_sums`: (fields,) over the live rows. `traits`: (n,), `indexer.traits` of
+        each tool. `alive`: (n,)."""
         self._parameters = parameters
         self._vocabulary = vocabulary
         self._segments = segments
         self._lengths = lengths
         self._average = length_sums / max(live, 1)
-        self.deeds = deeds
-        """(n,) `indexer.traits` of each tool: its kind of deed, and more."""
+        self._traits = traits
         self._alive = alive
         self.live = live
         self._known: dict[int, TermPostings] = {}
-        self._by_deed: dict[int, Floats] = {}
+        self._factors_known: dict[DeedMask, Floats] = {}
         self._postings_read = 0
 
     @property
@@ -103,15 +105,15 @@ class LexicalSnapshot:
             n_rows=self.n_rows,
         )
 
-    def by_deed(self, wanted: int, table: Floats) -> Floats:
-        """(n_rows,) of the (2^13,) values that the same `wanted` always brings, that of each tool's traits."""
-        values = self._by_deed.get(wanted)
-        if values is None:
-            if len(self._by_deed) >= _KEPT_DEEDS:
-                self._by_deed.clear()
-            values = self._by_deed[wanted] = np.take(table, self.deeds, mode="clip")
-            values.flags.writeable = False
-        return values
+    def trait_factors(self, wanted: DeedMask) -> Floats:
+        """(n_rows,) what the traits of each tool leave of its score, for a request that names these deeds."""
+        factors = self._factors_known.get(wanted)
+        if factors is None:
+            if len(self._factors_known) >= _KEPT_FACTORS:
+                self._factors_known.clear()
+            factors = self._factors_known[wanted] = np.take(trait_factors(wanted), self._traits, mode="clip")
+            factors.flags.writeable = False
+        return factors
 
     def scores(self, query: str, rows: Numbers | None = None) -> Floats:
         """BM25F scores: (n_rows,), or (m,) of the rows asked for; 0 for a dead row."""

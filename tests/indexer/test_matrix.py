@@ -1,5 +1,6 @@
 """The numpy replica: exact top-k, filters, tombstones and snapshots."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,12 +133,17 @@ def test_appending_and_removing_in_steps_equals_one_matrix_of_what_is_left(
     assert found.rows.tolist() == [alive[row] for row in left.rows]
 
 
-def test_arrays_come_back_as_they_went_and_can_be_written_to(tmp_path: Any) -> None:
+def _mapped(matrix: VectorMatrix, folder: Path) -> dict[str, Floats]:
+    """Its arrays in files, read as they are asked for."""
+    for name, array in matrix.to_arrays().items():
+        np.save(folder / f"{name}.npy", array)
+    return {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("vectors", "penalty")}
+
+
+def test_arrays_come_back_as_they_went_and_can_be_written_to(tmp_path: Path) -> None:
     matrix = _matrix()
     matrix.tombstone(np.array([3]))
-    for name, array in matrix.to_arrays().items():
-        np.save(tmp_path / f"{name}.npy", array)
-    mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("vectors", "penalty")}
+    mapped = _mapped(matrix, tmp_path)
 
     restored = VectorMatrix.from_arrays(mapped)
     query = _unit_rows(1, 8, seed=4)[0]
@@ -149,12 +155,10 @@ def test_arrays_come_back_as_they_went_and_can_be_written_to(tmp_path: Any) -> N
     assert restored.dead == 2
 
 
-def test_rows_that_left_their_file_are_the_same_and_new_ones_move_none_of_them(tmp_path: Any) -> None:
+def test_rows_that_left_their_file_are_the_same_and_new_ones_move_none_of_them(tmp_path: Path) -> None:
     matrix = _matrix()
     matrix.tombstone(np.array([3]))
-    for name, array in matrix.to_arrays().items():
-        np.save(tmp_path / f"{name}.npy", array)
-    mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("vectors", "penalty")}
+    mapped = _mapped(matrix, tmp_path)
 
     restored = VectorMatrix.from_arrays(mapped)
     restored.leave_file()

@@ -6,15 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.ranking import (
+    LEAST_SPREAD,
     MAX_NEEDS,
+    Floats,
     canonical_name,
     fuse,
-    minmax,
     name_candidates,
     needs_weight,
     parse_select,
     share_places,
     split_needs,
+    stretch_between,
     unread_share,
     words_share,
     worth_showing,
@@ -25,22 +27,30 @@ def _floats(*values: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]
     return np.array(values, dtype=np.float32)
 
 
+def _fused(lexical: Floats, dense: Floats | None, share: float = 0.5) -> Floats:
+    """Of rows that are all there are, with a scale from their lowest cosine to their highest."""
+    meaning = dense
+    if dense is not None and len(dense):
+        meaning = stretch_between(dense.min(), dense.max(), LEAST_SPREAD).of(dense)
+    return fuse(lexical, lexical.max(initial=np.float32(0)), meaning, share)
+
+
 def test_fusion_weighs_words_over_their_maximum_and_stretched_cosines() -> None:
-    fused = fuse(_floats(4, 2, 0), _floats(0.1, 0.5, 0.3), 0.75)
+    fused = _fused(_floats(4, 2, 0), _floats(0.1, 0.5, 0.3), 0.75)
 
     np.testing.assert_allclose(fused, [0.75, 0.75 * 0.5 + 0.25, 0.25 * 0.5], rtol=1e-6)
     assert fused.dtype == np.float32
 
 
 def test_meaning_stands_alone_where_no_word_matches_and_words_where_there_is_no_vector() -> None:
-    np.testing.assert_allclose(fuse(_floats(0, 0), _floats(-0.2, 0.4)), [0, 1])
-    np.testing.assert_allclose(fuse(_floats(1, 4), None), [0.25, 1])
-    assert fuse(_floats(0, 0), None).tolist() == [0, 0]
-    assert fuse(_floats(), _floats()).tolist() == []
+    np.testing.assert_allclose(_fused(_floats(0, 0), _floats(-0.2, 0.4)), [0, 1])
+    np.testing.assert_allclose(_fused(_floats(1, 4), None), [0.25, 1])
+    assert _fused(_floats(0, 0), None).tolist() == [0, 0]
+    assert _fused(_floats(), _floats()).tolist() == []
 
 
 def test_equal_values_stretch_to_nothing() -> None:
-    assert minmax(_floats(0.5, 0.5)).tolist() == [0, 0]
+    assert stretch_between(np.float32(0.5), np.float32(0.5)).of(_floats(0.5, 0.5)).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +158,7 @@ def test_the_share_of_a_query_in_scripts_an_encoder_does_not_read() -> None:
 
 
 def test_a_small_difference_of_meaning_does_not_outweigh_a_word_where_tools_are_few() -> None:
-    scores = fuse(_floats(3.0, 0.0), _floats(0.10, 0.12), share=0.45)
+    scores = _fused(_floats(3.0, 0.0), _floats(0.10, 0.12), share=0.45)
     assert scores[0] > scores[1]
 
 
