@@ -239,8 +239,8 @@ def _stretch_over(cosines: Floats | None, low: np.float32 | None) -> Stretch:
     if cosines is None or len(cosines) == 0:
         return _NO_STRETCH
     if low is None:
-        return stretch_between(cosines.min(), cosines.max(), LEAST_SPREAD)
-    return _stretch_from(low, cosines.max())
+        return stretch_between(np.minimum.reduce(cosines), np.maximum.reduce(cosines), LEAST_SPREAD)
+    return _stretch_from(low, np.maximum.reduce(cosines))
 
 
 def _stretch_from(low: np.float32, high: np.float32) -> Stretch:

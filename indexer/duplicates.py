@@ -45,17 +45,21 @@ def collapse_duplicates(
     query names. Of one operation in two versions of an API (`ses`, `sesv2`) the newer one stays. No tool stands for one
     that is trusted more. `vectors`: (n, d) unit rows.
     """
-    names = [_last_part(key_of(row).name) for row in rows]
+    keys = [key_of(row) for row in rows]
+    names = [_last_part(key.name) for key in keys]
     if len(set(names)) == len(names):
         return dict.fromkeys(rows, ())
     asked = query.casefold()
     groups: list[list[int]] = []
     named: defaultdict[str, list[list[int]]] = defaultdict(list)
-    for row, name in zip(rows, names, strict=True):
+    for row, key, name in zip(rows, keys, names, strict=True):
         for group in named[name]:
             early = group[0]
-            versions = _versions_of_one(key_of(early), key_of(row))
-            if key_of(early).namespace == key_of(row).namespace or not (versions or _same_meaning(vectors, early, row)):
+            early_key = key_of(early)
+            if early_key.namespace == key.namespace:
+                continue
+            versions = _versions_of_one(early_key, key)
+            if not (versions or _same_meaning(vectors, early, row)):
                 continue
             # Not before, for definitions must be decoded.
             first, second = definition_of(early), definition_of(row)

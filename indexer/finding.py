@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from itertools import islice
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,7 @@ _MAX_SCORE: Final = 0.99
 """Of anything but an exact name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Hit:
+class _Hit(NamedTuple):
     """A row and what speaks for it."""
 
     row: int
@@ -46,16 +45,14 @@ class _Hit:
     """Rows that it stands for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
+class _Need(NamedTuple):
     """One query of a request and its hits, best first."""
 
     query: str
     hits: dict[ToolKey, _Hit]
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     """A request, read: its view of the catalog and its queries, those that name tools with the names."""
 
     request: ToolSearchRequest
@@ -66,8 +63,7 @@ class _Asked:
     """Of the queries that name none, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(NamedTuple):
     """A planned query as the encoder reads it; `cosines` where they were worked out for several at once."""
 
     plan: PlannedQuery
@@ -126,7 +122,8 @@ def _answer(
 
 def _readable(query: str) -> str:
     """What of a query is read: its beginning, where encoders take no halves of characters."""
-    return query[:MAX_QUERY_LENGTH].encode("utf-8", "replace").decode().strip()
+    text = query[:MAX_QUERY_LENGTH]
+    return (text if text.isascii() else text.encode("utf-8", "replace").decode()).strip()
 
 
 def _embed(planned: Sequence[PlannedQuery], embedder: Embedder) -> tuple[list[_Read], Degradation]:
@@ -154,7 +151,7 @@ def _with_cosines(state: ReplicaState, read: Sequence[_Read], whole: Sequence[bo
         np.split(batch_scores(state.matrix.vectors, np.concatenate(vectors)), np.cumsum([*map(len, vectors)])[:-1])
     )
     return [
-        replace(one, cosines=next(cosines)) if all_rows and one.vectors is not None else one
+        one._replace(cosines=next(cosines)) if all_rows and one.vectors is not None else one
         for one, all_rows in zip(read, whole, strict=True)
     ]
 
@@ -204,18 +201,14 @@ def _ranked_hits(
     if not rows:
         return {}
     place_of = {row: place for place, row in enumerate(rows)}
-    stay = list(kept.items())[:wanted]
+    stay = list(islice(kept.items(), wanted))
     # One that is shown already may stand for a better one, in its place.
-    scores = _shown_scores(ranked, [min(map(place_of.__getitem__, (row, *others))) for row, others in stay])
-    words = _words(ranked)
+    best_places = [min(place_of[one] for one in (row, *others)) if others else place_of[row] for row, others in stay]
+    scores = _shown_scores(ranked, best_places)
+    reasons = _reasons(ranked, [place_of[row] for row, _ in stay])
     return {
-        state.table.key(row): _Hit(
-            row,
-            score,
-            _reasons(ranked, place_of[row], words[place_of[row]]),
-            others,
-        )
-        for (row, others), score in zip(stay, scores, strict=True)
+        state.table.key(row): _Hit(row, score, why, others)
+        for (row, others), score, why in zip(stay, scores, reasons, strict=True)
     }
 
 
@@ -252,23 +245,34 @@ def _shown_scores(ranked: RankedRows, places: Sequence[int]) -> list[float]:
 def _words(ranked: RankedRows) -> list[list[str]]:
     """For each of the rows the words of the query that stand in it, the rarest first."""
     matches = ranked.matches
-    words: list[list[str]] = [[] for _ in ranked.rows]
-    rarest_first = np.argsort(-matches.idf[ranked.terms.terms], kind="stable")
-    places: list[int] = ranked.terms.places[rarest_first].tolist()
-    terms: list[int] = ranked.terms.terms[rarest_first].tolist()
+    idf: list[float] = matches.idf.tolist()
+    holders: list[list[int]] = [[] for _ in idf]
+    places: list[int] = ranked.terms.places.tolist()
+    terms: list[int] = ranked.terms.terms.tolist()
     for place, term in zip(places, terms, strict=True):
-        words[place].append(matches.terms[term])
+        holders[term].append(place)
+    words: list[list[str]] = [[] for _ in range(len(ranked.rows))]
+    for term in sorted(range(len(idf)), key=idf.__getitem__, reverse=True):
+        for place in holders[term]:
+            words[place].append(matches.terms[term])
     return words
 
 
-def _reasons(ranked: RankedRows, place: int, words: Sequence[str]) -> tuple[str, ...]:
+def _reasons(ranked: RankedRows, places: Sequence[int]) -> list[tuple[str, ...]]:
+    """What speaks for the rows in some places, for people."""
+    words = _words(ranked)
+    cosines: list[float] = ranked.cosine.tolist()
+    weak: list[bool] = ranked.weak.tolist()
+    return [_told(words[place], cosines[place], weak=weak[place]) for place in places]
+
+
+def _told(words: Sequence[str], cosine: float, *, weak: bool) -> tuple[str, ...]:
     reasons: list[str] = []
     if words:
         reasons.append(f"words: {', '.join(words)}")
-    cosine = float(ranked.cosine[place])
     if cosine > 0:
         reasons.append(f"meaning: {cosine:.2f}")
-    if ranked.weak[place]:
+    if weak:
         reasons.append("weak match")
     return tuple(reasons)
 
@@ -283,7 +287,7 @@ def _respond(
     places = share_places([list(need.hits) for need in needs], request.max_results, request.already_found)
     results = [_reference(state, needs[number].hits[key], needs[number].query, request.scope) for key, number in places]
     # The engine filtered by the same scope; this is the second lock on the door.
-    admitted = tuple(reference for reference in results if request.scope.admits(reference.definition))
+    admitted = tuple([reference for reference in results if request.scope.admits(reference.definition)])
     if not admitted:
         return _nothing(state, request, view, degraded)
     known = all(reference.definition.key in request.already_found for reference in admitted)
@@ -296,16 +300,21 @@ def _respond(
 
 
 def _reference(state: ReplicaState, hit: _Hit, query: str, scope: SearchScope) -> ToolReference:
-    others = [state.table.definition(row) for row in hit.duplicates]
-    namespaces = dict.fromkeys(other.namespace for other in others if scope.admits(other))
+    table = state.table
     return ToolReference(
-        definition=state.table.definition(hit.row),
-        alias=state.table.alias(hit.row),
+        definition=table.definition(hit.row),
+        alias=table.alias(hit.row),
         score=hit.score,
         reasons=hit.reasons,
         query=query,
-        also_in=tuple(namespaces)[:_MAX_SHOWN_NAMESPACES],
+        also_in=_also_in(state, hit.duplicates, scope) if hit.duplicates else (),
     )
+
+
+def _also_in(state: ReplicaState, duplicates: Sequence[int], scope: SearchScope) -> tuple[str, ...]:
+    others = map(state.table.definition, duplicates)
+    namespaces = dict.fromkeys(other.namespace for other in others if scope.admits(other))
+    return tuple(namespaces)[:_MAX_SHOWN_NAMESPACES]
 
 
 def _nothing(

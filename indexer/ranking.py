@@ -6,6 +6,7 @@ What each step is worth, and what was tried without gain: design/retrieval.md.
 import re
 import unicodedata
 from collections.abc import Collection, Hashable, Sequence
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -47,8 +48,8 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=\S)|(?<=[�
 _UNSPACED_LETTERS: Final = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]")
 _WORDS: Final = re.compile(r"[^\W_]+")
 _ABBREVIATION: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|mr|mrs|ms|dr|no|st|approx)|\b[A-Za-z])\.$", re.IGNORECASE)
-_SEPARATOR: Final = re.compile(r"[_.\-/:]")
-_INNER_CAPITAL: Final = re.compile(r"[a-z][A-Z]")
+_WRITTEN_AS_NAME: Final = re.compile(r"[_.\-/:]|[a-z][A-Z]")
+"""A separator, or a capital inside."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9][\w.\-/:]*[A-Za-z0-9]", re.ASCII)
 
 
@@ -65,7 +66,9 @@ class Stretch(NamedTuple):
         stretched = values - self.low
         stretched *= self.factor
         if self.open_below:
-            np.maximum(stretched, _BELOW * (values + 1), out=stretched)
+            floor = values + 1
+            floor *= _BELOW
+            np.maximum(stretched, floor, out=stretched)
         return stretched
 
 
@@ -85,12 +88,13 @@ def fuse(lexical: Floats, top: np.float32, meaning: Floats | None, share: float)
     where there is no vector. Where no word matches the meaning stands alone, and the other way round. Weighted sum
     against rank fusion: design/retrieval.md, "Fusion".
     """
-    words = np.asarray(lexical / top if top > 0 else lexical, dtype=np.float32)
-    if meaning is None:
-        return words
     if top <= 0:
-        return meaning
-    return np.asarray(share * words + (1 - share) * meaning, dtype=np.float32)
+        return lexical if meaning is None else meaning
+    words = np.asarray(lexical / top, dtype=np.float32)
+    if meaning is not None:
+        words *= share
+        words += (1 - share) * meaning
+    return words
 
 
 def words_share(score: float, coverage: float, rarest_idf: float) -> float:
@@ -108,6 +112,8 @@ def split_needs(query: str) -> tuple[str, ...]:
 
     Reads English, Korean, Chinese and Japanese stops, semicolons and line breaks; at most `MAX_NEEDS`.
     """
+    if _SENTENCE_END.search(query) is None:
+        return ()
     sentences = _sentences(query)
     if len(sentences) < 2:
         return ()
@@ -140,8 +146,9 @@ def name_candidates(query: str) -> tuple[str, ...]:
     or `CREATE` meant, while words with a separator or a capital inside named a needed tool nine times in ten.
     """
     whole = query.strip().strip("`\"'")
-    words = (word.group() for word in _IDENTIFIER.finditer(query))
-    written = (word for word in words if _SEPARATOR.search(word) or _INNER_CAPITAL.search(word))
+    if _WRITTEN_AS_NAME.search(query) is None:
+        return (whole,) if whole else ()
+    written = (word for word in _IDENTIFIER.findall(query) if _WRITTEN_AS_NAME.search(word))
     return tuple(dict.fromkeys(name for name in (whole, *written) if name))
 
 
@@ -149,6 +156,8 @@ def share_places(
     ranked: Sequence[Sequence[Item]], k: int, already_found: Collection[Item] = frozenset()
 ) -> list[tuple[Item, int]]:
     """Up to k (item, query number): the queries' best in turn, no item twice, items already found last."""
+    if len(ranked) == 1 and not already_found:
+        return [(item, 0) for item in islice(dict.fromkeys(ranked[0]), k)]
     fresh = [[item for item in items if item not in already_found] for items in ranked]
     known = [[item for item in items if item in already_found] for items in ranked]
     places: dict[Item, int] = {}
@@ -193,5 +202,7 @@ def _sentences(query: str) -> list[str]:
 
 def length_in_words(sentence: str) -> float:
     """Words; of scripts written without spaces, two characters count as one."""
+    if sentence.isascii():
+        return len(_WORDS.findall(sentence))
     unspaced = len(_UNSPACED_LETTERS.findall(sentence))
     return len(_WORDS.findall(_UNSPACED_LETTERS.sub(" ", sentence))) + unspaced / 2

@@ -55,7 +55,7 @@ class LexicalMatches:
 
     def mass_of(self, found: RowTerms, count: int) -> Floats:
         """As `coverage`, from the terms of `count` rows."""
-        total = float(self.idf.sum())
+        total = float(np.add.reduce(self.idf))
         if total <= 0.0:
             return np.zeros(count, dtype=np.float32)
         mass = np.bincount(found.places, weights=self.idf[found.terms], minlength=count)
@@ -63,9 +63,7 @@ class LexicalMatches:
 
     def coverage_of(self, row: int) -> float:
         """As `coverage`, of one row."""
-        total = float(self.idf.sum())
-        here = self._terms_at(np.flatnonzero(self.rows == row))
-        return float(self.idf[here].sum()) / total if total > 0.0 else 0.0
-
-    def _terms_at(self, postings: Numbers) -> Numbers:
-        return np.searchsorted(self.ends, postings, side="right")
+        total = float(np.add.reduce(self.idf))
+        postings = (self.rows == row).nonzero()[0]
+        here: Numbers = self.ends.searchsorted(postings, side="right")
+        return float(np.add.reduce(self.idf[here])) / total if total > 0.0 else 0.0

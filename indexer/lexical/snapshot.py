@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -92,16 +93,17 @@ class LexicalSnapshot:
         """Find the postings of a query, each of its terms once, and what each adds to the score."""
         found = surfaces(query)
         numbers = [self._vocabulary.get(term, -1) for term in found]
-        missing = [number for number in dict.fromkeys(numbers) if number not in self._known]
+        known = self._known
+        missing = [number for number in dict.fromkeys(numbers) if number not in known]
         if missing:
-            self._known.update(zip(missing, self._work_out(missing), strict=True))
-        postings = [self._known[number] for number in numbers]
+            known.update(zip(missing, self._work_out(missing), strict=True))
+        rows, gains, idf = zip(*[known[number] for number in numbers], strict=True) if numbers else ((), (), ())
         return LexicalMatches(
             terms=tuple(found.values()),
-            idf=np.array([term.idf for term in postings], dtype=np.float32),
-            ends=np.cumsum([len(term.rows) for term in postings], dtype=np.int64),
-            rows=np.concatenate([term.rows for term in postings]) if postings else _NO_ROWS,
-            gains=np.concatenate([term.gains for term in postings]) if postings else _NO_GAINS,
+            idf=np.array(idf, dtype=np.float32),
+            ends=np.array(list(accumulate(map(len, rows))), dtype=np.int64),
+            rows=np.concatenate(rows) if rows else _NO_ROWS,
+            gains=np.concatenate(gains) if rows else _NO_GAINS,
             n_rows=self.n_rows,
         )
 
