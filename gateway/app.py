@@ -49,7 +49,7 @@ async def open_services(gateway: GatewaySettings, indexer: IndexerSettings) -> A
 
     Raises: StoreLockedError, StoreError, UnknownEncoderError.
     """
-    index = await open_index(indexer)
+    index = await open_index(indexer, for_long=True)
     services = make_services(index, gateway, home=indexer.home)
     try:
         yield services
@@ -326,7 +326,7 @@ async def _serve(
     record: ServerRecord,
     on_ready: Callable[[], None],
 ) -> None:
-    opening = asyncio.create_task(open_index(indexer))
+    opening = asyncio.create_task(open_index(indexer, for_long=True))
     # Lets the catalog begin to load in its thread, which mostly reads and copies, while this one imports fastapi.
     await asyncio.sleep(0)
     import uvicorn

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from indexer.server_index import ServerToolIndex
     from indexer.stores.base import ToolStore
     from indexer.stores.edge import EdgeToolStore
+    from indexer.stores.edge_process import EdgeEngineApart
     from indexer.stores.qdrant import QdrantToolStore
     from indexer.stores.qdrant_collection import CollectionOptions
     from indexer.stores.revisions import Timing
@@ -52,16 +53,18 @@ async def open_index(
     *,
     embedder: Embedder | None = None,
     timers: "Timers | None" = None,
+    for_long: bool = False,
 ) -> "ToolIndex":
     """Open the catalog that the settings name, or make it; `aclose` it when done.
 
     An embedded catalog has one owner at a time; tools in it that another encoder has read are embedded again. One on
     a server is followed from here on; if the server is away and was known before, the index opens with what is known.
-    `timers`: what tells the time and waits, for tests.
+    `timers`: what tells the time and waits, for tests. `for_long`: it will be searched while it is written, or filled:
+    an embedded store may then have a process of its own.
     Raises: StoreLockedError, StoreUnavailableError, EncoderMismatchError, StoreError, UnknownEncoderError,
     EmbeddingError.
     """
-    index = await anyio.to_thread.run_sync(_open, settings, embedder, timers or Timers())
+    index = await anyio.to_thread.run_sync(_open, settings, embedder, timers or Timers(), for_long)
     index.start_following()
     return index
 
@@ -85,15 +88,15 @@ def _in_memory(embedder: Embedder, store: "ToolStore | None") -> "VectorToolInde
 
 
 def _open(
-    settings: IndexerSettings, embedder: Embedder | None, timers: "Timers"
+    settings: IndexerSettings, embedder: Embedder | None, timers: "Timers", for_long: bool
 ) -> "VectorToolIndex | ServerToolIndex":
     from indexer.embedders.factory import make_embedder
     from indexer.vector_index import VectorToolIndex
 
+    if settings.qdrant.url is None:
+        return _embedded(settings, embedder, for_long=for_long)
     if embedder is None:
         embedder = make_embedder(settings.encoder)
-    if settings.qdrant.url is None:
-        return VectorToolIndex(_embedded(settings, embedder), embedder, store_kind="edge")
     poll_seconds = settings.qdrant.poll_seconds
     if _is_past_budget(settings.qdrant, embedder.dimensions, timers):
         return _searched_there(settings, embedder, timers)
@@ -128,7 +131,14 @@ def _searched_there(settings: IndexerSettings, embedder: Embedder, timers: "Time
         log = shared_log(store, settings, embedder, timers)
         writer = ServerCatalogWriter(store, log, embedder, judge, monotonic=timers.monotonic)
         client = connect_async(str(qdrant.url), api_key=qdrant.api_key, timeout_seconds=qdrant.timeout_seconds)
-        return ServerToolIndex(writer, client, embedder, poll_seconds=qdrant.poll_seconds, tick=timers.tick)
+        return ServerToolIndex(
+            writer,
+            client,
+            embedder,
+            poll_seconds=qdrant.poll_seconds,
+            tick=timers.tick,
+            measure_path=_beside_snapshots(settings, f"{qdrant.url}/{qdrant.collection}", "measure"),
+        )
 
 
 def _on_server(settings: IndexerSettings, embedder: Embedder, timers: "Timers") -> "CatalogWriter":
@@ -136,7 +146,6 @@ def _on_server(settings: IndexerSettings, embedder: Embedder, timers: "Timers") 
     from indexer.writing import CatalogWriter
 
     store_id = f"{settings.qdrant.url}/{settings.qdrant.collection}"
-    name = f"{uuid.uuid5(uuid.NAMESPACE_URL, store_id).hex}.replica"
     store = server_store(settings.qdrant, embedder.dimensions, timers=timers)
     with _closed_on_error(store):
         return CatalogWriter(
@@ -144,11 +153,16 @@ def _on_server(settings: IndexerSettings, embedder: Embedder, timers: "Timers") 
             embedder,
             judge,
             store_id=store_id,
-            snapshot_path=settings.home / SNAPSHOT_DIRECTORY / name,
+            snapshot_path=_beside_snapshots(settings, store_id, "replica"),
             log=shared_log(store, settings, embedder, timers),
             recall=settings.recall,
             monotonic=timers.monotonic,
         )
+
+
+def _beside_snapshots(settings: IndexerSettings, store_id: str, kind: str) -> Path:
+    """The file that keeps what was derived from a store on a server."""
+    return settings.home / SNAPSHOT_DIRECTORY / f"{uuid.uuid5(uuid.NAMESPACE_URL, store_id).hex}.{kind}"
 
 
 def server_store(
@@ -207,13 +221,23 @@ def shared_timing(qdrant: QdrantSettings, timers: "Timers | None" = None) -> "Ti
     )
 
 
-def _embedded(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter":
+def _embedded(settings: IndexerSettings, embedder: Embedder | None, *, for_long: bool) -> "VectorToolIndex":
+    from indexer.embedders.factory import make_embedder
+    from indexer.stores.edge import engine_apart
     from indexer.validation import judge
+    from indexer.vector_index import VectorToolIndex
     from indexer.writing import CatalogWriter
 
-    store = _open_edge(settings.home / STORE_DIRECTORY, embedder.dimensions)
-    with _closed_on_error(store):
-        return CatalogWriter(
+    with ExitStack() as stack:
+        # First of all, for it starts while this process reads the encoder.
+        engine = engine_apart() if for_long and settings.store_process else None
+        if engine is not None:
+            stack.callback(engine.close)
+        if embedder is None:
+            embedder = make_embedder(settings.encoder)
+        store = _open_edge(settings.home / STORE_DIRECTORY, embedder.dimensions, engine)
+        stack.callback(store.close)
+        writer = CatalogWriter(
             store,
             embedder,
             judge,
@@ -221,6 +245,8 @@ def _embedded(settings: IndexerSettings, embedder: Embedder) -> "CatalogWriter":
             snapshot_path=settings.home / SNAPSHOT_DIRECTORY / "embedded.replica",
             recall=settings.recall,
         )
+        stack.pop_all()
+    return VectorToolIndex(writer, embedder, store_kind="edge")
 
 
 @contextmanager
@@ -232,7 +258,7 @@ def _closed_on_error(resource: "ToolStore") -> Generator[None, None, None]:
         stack.pop_all()
 
 
-def _open_edge(path: Path, dimensions: int) -> "EdgeToolStore":
+def _open_edge(path: Path, dimensions: int, engine: "EdgeEngineApart | None") -> "EdgeToolStore":
     """The embedded store; one of another width is copied, without its vectors, into one that fits."""
     from indexer.stores.edge import EdgeToolStore, stored_dimensions
 
@@ -240,7 +266,7 @@ def _open_edge(path: Path, dimensions: int) -> "EdgeToolStore":
     old, new = path.with_name(f"{path.name}.old"), path.with_name(f"{path.name}.new")
     existing = stored_dimensions(path)
     if existing is None or existing == dimensions:
-        return EdgeToolStore(path, dimensions)
+        return EdgeToolStore(path, dimensions, engine=engine)
     _log.warning("the catalog was embedded in %d dimensions; moving it to %d", existing, dimensions)
     source = EdgeToolStore(path, existing)
     try:
@@ -257,7 +283,7 @@ def _open_edge(path: Path, dimensions: int) -> "EdgeToolStore":
     path.rename(old)
     new.rename(path)
     shutil.rmtree(old, ignore_errors=True)
-    return EdgeToolStore(path, dimensions)
+    return EdgeToolStore(path, dimensions, engine=engine)
 
 
 def recover_store(path: Path) -> None:

@@ -53,6 +53,10 @@ class IndexerSettings:
     are found by sign bits, which take an eighth of the memory of the bounds that find them all and half of the time of
     the slowest searches; half of the searches take as long."""
 
+    store_process: bool = True
+    """TOOLSCOUT_STORE_PROCESS: whether what runs for long gives the embedded Qdrant a process of its own, 1 or 0. Its
+    calls hold the interpreter; where they do so in the process that searches, searches wait for writes."""
+
     @property
     def qdrant_url(self) -> str | None:
         """The server, if the catalog is on one."""
@@ -71,6 +75,7 @@ class IndexerSettings:
             encoder=env.get("TOOLSCOUT_ENCODER") or DEFAULT_ENCODER,
             qdrant=_qdrant_settings(env),
             recall=_number(env, "TOOLSCOUT_RECALL", 1, low=0.9, high=1, whole=False),
+            store_process=_number(env, "TOOLSCOUT_STORE_PROCESS", 1, low=0, high=1) == 1,
         )
 
 

@@ -1,4 +1,4 @@
-"""Qdrant embedded in this process: a directory of its own, no server to start."""
+"""Qdrant embedded on this machine: a directory of its own, no server to start."""
 
 import contextlib
 import os
@@ -7,24 +7,27 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
 from uuid import UUID, uuid4
 
+import numpy as np
 import orjson
 
-from indexer.errors import DimensionMismatchError, StoreError, StoreLockedError
+from indexer.errors import DimensionMismatchError, StoreError, StoreLockedError, StoreUnavailableError
 from indexer.stores.base import StoredTool
+from indexer.stores.edge_engine import LOCKED, OWNER, SHARD, EdgeEngine, EngineLostError
 from indexer.stores.payload import DENSE, require_dimensions, tool_of
 
 if TYPE_CHECKING:
-    import qdrant_edge
+    from indexer.stores.edge_process import EdgeEngineApart
 
 _Result = TypeVar("_Result")
+_Engine: TypeAlias = "EdgeEngine | EdgeEngineApart"
 
 _FORMAT: Final = 1
-_SHARD: Final = "shard"
 _DESCRIPTION: Final = "store.json"
-_OWNER: Final = "owner.json"
+_DYING_SECONDS: Final = 10.0
+"""For so long the engine's process may be at its last call after the process that it worked for was killed."""
 
 
 class _DamagedStoreError(StoreError):
@@ -62,74 +65,87 @@ def stored_dimensions(path: Path) -> int | None:
     return None if description is None else description.dimensions
 
 
+def engine_apart() -> "EdgeEngineApart":
+    """A process for the engine of one store, which begins to start. Raises: StoreError."""
+    from indexer.stores.edge_process import EdgeEngineApart
+
+    try:
+        return EdgeEngineApart(DENSE)
+    except OSError as error:
+        raise StoreError(
+            f"Cannot start a process for the embedded Qdrant store: {error.strerror}. "
+            "Set TOOLSCOUT_STORE_PROCESS=0 to do without it."
+        ) from error
+
+
 @final
 class EdgeToolStore:
     """A `ToolStore` in a `qdrant_edge` shard.
 
     The engine appends each `upsert` to its write-ahead log as one record before it answers: what was acknowledged
     survives a killed process whole, and a power cut once `flush` has returned. One process owns the directory.
-    The engine holds the interpreter lock for the length of a call.
+    The engine holds the interpreter lock for the length of a call, unless it works in a process of its own.
     """
 
     kind = "edge"
 
-    def __init__(self, path: Path, dimensions: int) -> None:
+    def __init__(self, path: Path, dimensions: int, *, engine: "EdgeEngineApart | None" = None) -> None:
         """Open the store at `path`, or make one for vectors of `dimensions`.
 
+        `engine`: a process for it (`engine_apart`), which is closed with the store; by default this one. There, a
+        store that exists is opened while this process goes on, and the first call raises what is wrong.
         Raises: StoreLockedError, DimensionMismatchError, StoreError.
         """
-        import qdrant_edge
-
-        self._edge = qdrant_edge
         self._path = path
         self._dimensions = dimensions
-        existing = _describe(path)
-        if existing is not None and existing.dimensions != dimensions:
-            raise DimensionMismatchError(expected=existing.dimensions, got=dimensions, where=f"store at {path}")
-        self.store_id = uuid4().hex if existing is None else existing.store_id
-        """Random, of this store and its copies: what was derived from another store is not mistaken for its own."""
-        self._shard: qdrant_edge.EdgeShard | None = self._create() if existing is None else self._load()
-        self._note_owner()
+        self._engine: _Engine | None = engine
+        with contextlib.ExitStack() as stack:
+            if engine is not None:
+                stack.callback(engine.close)
+            existing = _describe(path)
+            if existing is not None and existing.dimensions != dimensions:
+                raise DimensionMismatchError(expected=existing.dimensions, got=dimensions, where=f"store at {path}")
+            self.store_id = uuid4().hex if existing is None else existing.store_id
+            """Random, of this store and its copies: what was derived from another store is not mistaken for its own."""
+            self._engine = engine or EdgeEngine(DENSE)
+            if existing is None:
+                self._create(self._engine)
+            else:
+                self._load(self._engine)
+            stack.pop_all()
 
-    def _config(self) -> "qdrant_edge.EdgeConfig":
-        # Dot product of unit vectors is their cosine, and keeps the stored floats bit for bit as they came.
-        vectors = self._edge.EdgeVectorParams(size=self._dimensions, distance=self._edge.Distance.Dot)
-        return self._edge.EdgeConfig(vectors={DENSE: vectors})
-
-    def _create(self) -> "qdrant_edge.EdgeShard":
-        edge = self._edge
+    def _create(self, engine: _Engine) -> None:
         # Without its description the shard is what a process left that was killed while making it: nothing in it
         # was ever acknowledged. A living maker holds the lock, and is told apart by it.
-        shard_path = self._path / _SHARD
+        shard_path = self._path / SHARD
         if shard_path.exists():
+            probe = EdgeEngine(DENSE)
             with contextlib.suppress(_DamagedStoreError):
-                self._guard(lambda: edge.EdgeShard.load(str(shard_path)).close())
+                self._load(probe)
+                self._guard(probe.close)
             shutil.rmtree(shard_path)
         with _makeable(self._path):
             shard_path.mkdir(parents=True)
-        shard = self._guard(lambda: edge.EdgeShard.create(str(shard_path), self._config()))
-        fields = {
-            "revision": edge.IntegerIndexParams(lookup=False, range=True),
-            "status": edge.PayloadSchemaType.Keyword,
-        }
-        for name, schema in fields.items():
-            shard.update(edge.UpdateOperation.create_field_index(name, schema))
-        shard.flush()
+        self._guard(lambda: engine.create(str(self._path), self._dimensions, _owner_note()))
         description = {"format": _FORMAT, "dimensions": self._dimensions, "store_id": self.store_id}
         with _makeable(self._path):
             _write(self._path / _DESCRIPTION, description)
-        return shard
 
-    def _load(self) -> "qdrant_edge.EdgeShard":
-        return self._guard(lambda: self._edge.EdgeShard.load(str(self._path / _SHARD)))
+    def _load(self, engine: _Engine) -> None:
+        patience = _DYING_SECONDS if _owner_is_dead(self._path) else 0.0
+        self._guard(lambda: engine.load(str(self._path), _owner_note(), patience))
 
     def _guard(self, call: Callable[[], _Result]) -> _Result:
         """Run a call of the engine. Raises: StoreLockedError, StoreError."""
         try:
             return call()
+        except EngineLostError as error:
+            raise StoreUnavailableError(
+                f"The embedded Qdrant store at {self._path} was lost: {error}. It is opened again with the next call."
+            ) from error
         except Exception as error:  # all that the engine raises: its errors are told apart by their text, here only
             text = str(error)
-            if "WouldBlock" in text:
+            if LOCKED in text:
                 raise StoreLockedError(
                     f"The catalog at {self._path} is in use by {_owner(self._path)}. "
                     "Stop it, talk to it instead of opening the catalog, or use another TOOLSCOUT_HOME."
@@ -139,82 +155,61 @@ class EdgeToolStore:
                 "If it stays so, move the directory away and index again."
             ) from error
 
-    def _note_owner(self) -> None:
-        with contextlib.suppress(OSError):  # a courtesy to whoever finds the store locked
-            _write(self._path / _OWNER, {"pid": os.getpid(), "command": " ".join(sys.argv)[:200]})
-
     @property
-    def _open_shard(self) -> "qdrant_edge.EdgeShard":
-        if self._shard is None:
+    def _open_engine(self) -> _Engine:
+        if self._engine is None:
             raise StoreError(f"The store at {self._path} is closed.")
-        return self._shard
+        return self._engine
 
     def upsert(self, tools: Sequence[StoredTool]) -> None:
         if not tools:
             return
-        edge, shard = self._edge, self._open_shard
-        points: list[qdrant_edge.Point] = []
+        engine = self._open_engine
         for tool in tools:
             require_dimensions(tool, self._dimensions, where=f"store at {self._path}")
-            # A list is read in a third of the time that an array takes.
-            vector: Any = {} if tool.vector is None else {DENSE: tool.vector.tolist()}
-            points.append(edge.Point(tool.point_id, vector, _payload_of(tool)))
-        self._guard(lambda: shard.update(edge.UpdateOperation.upsert_points(points)))
+        points = [(str(tool.point_id), _bytes_of(tool), _payload_of(tool)) for tool in tools]
+        self._guard(lambda: engine.upsert(points))
 
     def fetch(self, point_ids: Sequence[UUID]) -> dict[UUID, StoredTool]:
         if not point_ids:
             return {}
-        shard = self._open_shard
-        records: list[qdrant_edge.Record] = self._guard(lambda: shard.retrieve(list(point_ids), True, False))
-        return {_uuid(record.id): tool_of(record.payload, None) for record in records}
+        engine = self._open_engine
+        found = self._guard(lambda: engine.fetch([str(point_id) for point_id in point_ids]))
+        return {UUID(point_id): tool_of(payload, None) for point_id, payload in found.items()}
 
     def scan(self, *, after_revision: int = 0, batch_size: int = 1024) -> Iterator[list[StoredTool]]:
-        while True:
-            records = self._page(after_revision, batch_size)
-            if not records:
-                return
-            tools = [tool_of(record.payload, record.vector) for record in records]
-            after_revision = tools[-1].revision
-            yield tools
+        while points := self._page(after_revision, batch_size):
+            after_revision = points[-1].revision
+            yield points
 
-    def _page(self, after_revision: int, limit: int) -> "list[qdrant_edge.Record]":
-        edge, shard = self._edge, self._open_shard
-        later = edge.FieldCondition("revision", range=edge.RangeFloat(gt=after_revision))
-        request = edge.ScrollRequest(
-            limit=limit,
-            filter=edge.Filter(must=[later]),
-            with_payload=True,
-            with_vector=True,
-            order_by=edge.OrderBy("revision", direction=edge.Direction.Asc),
-        )
-        return self._guard(lambda: shard.scroll(request))[0]
+    def _page(self, after_revision: int, limit: int) -> list[StoredTool]:
+        engine = self._open_engine
+        points = self._guard(lambda: engine.page(after_revision, limit))
+        return [
+            tool_of(payload, None if vector is None else {DENSE: np.frombuffer(vector, dtype=np.float32)})
+            for payload, vector in points
+        ]
 
     def last_revision(self) -> int:
-        edge, shard = self._edge, self._open_shard
-        request = edge.ScrollRequest(
-            limit=1,
-            with_payload=["revision"],
-            with_vector=False,
-            order_by=edge.OrderBy("revision", direction=edge.Direction.Desc),
-        )
-        records: list[qdrant_edge.Record] = self._guard(lambda: shard.scroll(request))[0]
-        return int((records[0].payload or {})["revision"]) if records else 0
+        return self._guard(self._open_engine.last_revision)
 
     def count(self) -> int:
-        edge, shard = self._edge, self._open_shard
-        active = edge.FieldCondition("status", match=edge.MatchValue("active"))
-        return self._guard(lambda: shard.count(edge.CountRequest(exact=True, filter=edge.Filter(must=[active]))))
+        return self._guard(self._open_engine.count)
 
     def flush(self) -> None:
-        self._guard(self._open_shard.flush)
+        self._guard(self._open_engine.flush)
 
     def close(self) -> None:
-        if self._shard is None:
+        if self._engine is None:
             return
-        shard, self._shard = self._shard, None
+        engine, self._engine = self._engine, None
         with contextlib.suppress(OSError):
-            (self._path / _OWNER).unlink()
-        self._guard(shard.close)
+            (self._path / OWNER).unlink()
+        self._guard(engine.close)
+
+
+def _bytes_of(tool: StoredTool) -> bytes | None:
+    return None if tool.vector is None else tool.vector.astype(np.float32, copy=False).tobytes()
 
 
 def _payload_of(tool: StoredTool) -> dict[str, Any]:
@@ -244,10 +239,6 @@ def _makeable(path: Path) -> Generator[None, None, None]:
         raise StoreError(f"Cannot make the store at {path}: {error.strerror}.") from error
 
 
-def _uuid(point_id: object) -> UUID:
-    return point_id if isinstance(point_id, UUID) else UUID(str(point_id))
-
-
 def _write(path: Path, content: dict[str, Any]) -> None:
     """Replace a small file whole."""
     scratch = path.with_suffix(".tmp")
@@ -255,9 +246,27 @@ def _write(path: Path, content: dict[str, Any]) -> None:
     scratch.replace(path)
 
 
+def _owner_note() -> bytes:
+    """Of this process, which asks the engine, wherever that works."""
+    return orjson.dumps({"pid": os.getpid(), "command": " ".join(sys.argv)[:200]})
+
+
 def _owner(path: Path) -> str:
     try:
-        owner = orjson.loads((path / _OWNER).read_bytes())
+        owner = orjson.loads((path / OWNER).read_bytes())
         return f"process {owner['pid']} ({owner['command']})"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process, probably `toolscout serve` or a running `toolscout index`"
+
+
+def _owner_is_dead(path: Path) -> bool:
+    """Whether the process that had the store last ended without closing it: its engine may still be about to end."""
+    if os.name != "posix":
+        return False
+    try:
+        os.kill(int(orjson.loads((path / OWNER).read_bytes())["pid"]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError, ValueError, KeyError, TypeError):
+        return False
+    return False

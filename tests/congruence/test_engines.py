@@ -23,6 +23,7 @@ from tests.contracts.stores import (
     DIMENSIONS,
     LOCAL,
     StoreHouse,
+    apart_house,
     edge_house,
     server_house,
     server_url,
@@ -105,16 +106,19 @@ def test_replica_and_qdrant_client_agree(
     assert_same(replica, followed(store), asked)
 
 
+@pytest.mark.parametrize("make_house", [edge_house, apart_house], ids=lambda house: house.__name__)
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(history=histories, asked=st.lists(scopes, min_size=1, max_size=6))
 def test_replica_and_embedded_qdrant_agree_also_after_reopening(
-    history: list[list[tuple[ToolDefinition, str]]], asked: list[SearchScope]
+    make_house: Callable[[Path], StoreHouse],
+    history: list[list[tuple[ToolDefinition, str]]],
+    asked: list[SearchScope],
 ) -> None:
     batches = numbered(history)
     replica = replica_engine(batches, DIMENSIONS)
     folder = Path(tempfile.mkdtemp(prefix="congruence-"))
     try:
-        store = edge_house(folder).open()
+        store = make_house(folder).open()
         for batch in batches:
             store.upsert(batch)
         assert_same(replica, followed(store), asked)

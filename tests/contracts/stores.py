@@ -17,7 +17,7 @@ import pytest
 
 from indexer.definition import ToolDefinition
 from indexer.stores.base import StoredTool, ToolStatus, ToolStore
-from indexer.stores.edge import EdgeToolStore
+from indexer.stores.edge import EdgeToolStore, engine_apart
 from indexer.stores.memory import MemoryToolStore
 from indexer.stores.qdrant import QdrantToolStore
 from indexer.stores.qdrant_calls import connect
@@ -46,6 +46,12 @@ def edge_house(folder: Path) -> StoreHouse:
     """An embedded store, copied from one that was made once: its payload indexes take most of a second."""
     shutil.copytree(_empty_edge_store(), folder / "edge")
     return StoreHouse("edge", lambda: EdgeToolStore(folder / "edge", DIMENSIONS))
+
+
+def apart_house(folder: Path) -> StoreHouse:
+    """As `edge_house`, with the engine in a process of its own."""
+    shutil.copytree(_empty_edge_store(), folder / "edge")
+    return StoreHouse("apart", lambda: EdgeToolStore(folder / "edge", DIMENSIONS, engine=engine_apart()))
 
 
 @cache
@@ -102,7 +108,7 @@ def shared_stub() -> StubServer:
     return server
 
 
-HOUSES: Final = (memory_house, edge_house, qdrant_house, stub_house, server_house)
+HOUSES: Final = (memory_house, edge_house, apart_house, qdrant_house, stub_house, server_house)
 
 
 def unit(seed: int) -> npt.NDArray[np.float32]:

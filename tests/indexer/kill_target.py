@@ -31,11 +31,11 @@ def acknowledge(done: int) -> None:
     sys.stdout.flush()
 
 
-async def main(home: Path) -> None:
-    index = await open_index(IndexerSettings(home=home), embedder=HashingEmbedder(DIMENSIONS))
+async def main(home: Path, *, apart: bool) -> None:
+    index = await open_index(IndexerSettings(home=home), embedder=HashingEmbedder(DIMENSIONS), for_long=apart)
     await index.register(catalog(), progress=acknowledge)
     await index.aclose()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    asyncio.run(main(Path(sys.argv[1]), apart=sys.argv[2] == "apart"))

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from indexer.embedders.hashing import HashingEmbedder
 from indexer.opening import STORE_DIRECTORY, open_index
@@ -18,18 +19,18 @@ from indexer.stores.memory import MemoryToolStore
 from tests.indexer.catalogs import make_writer
 from tests.indexer.kill_target import DIMENSIONS, TOOLS, catalog
 
-KILLS = 10
+KILLS = 6
 BROKEN = TOOLS // 100
 
 
-def start(home: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.indexer.kill_target", str(home)]
+def start(home: Path, where: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.indexer.kill_target", str(home), where]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def run_and_kill(home: Path, after: int, delay_seconds: float) -> int:
+def run_and_kill(home: Path, where: str, after: int, delay_seconds: float) -> int:
     """Kill the run a moment after it has acknowledged more than `after` entries; how many it acknowledged."""
-    with start(home) as process:
+    with start(home, where) as process:
         assert process.stdout is not None
         acknowledged = 0
         for line in process.stdout:
@@ -56,19 +57,22 @@ def clean_run() -> list[StoredTool]:
     return everything(store)
 
 
-async def test_nothing_acknowledged_is_lost_and_the_repeated_run_ends_as_a_clean_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["inside", "apart"])
+async def test_nothing_acknowledged_is_lost_and_the_repeated_run_ends_as_a_clean_one(
+    where: str, tmp_path: Path
+) -> None:
     expected = clean_run()
     rng = random.Random(20)
     acknowledged = 0
     for _ in range(KILLS):
-        acknowledged = run_and_kill(tmp_path, min(acknowledged, TOOLS - 1), rng.random() * 0.06)
+        acknowledged = run_and_kill(tmp_path, where, min(acknowledged, TOOLS - 1), rng.random() * 0.06)
         store = EdgeToolStore(tmp_path / STORE_DIRECTORY, DIMENSIONS)
         kept = {found.key: found.content_hash for found in everything(store)}
         store.close()
         lost = [tool.key for tool in expected[:acknowledged] if kept.get(tool.key) != tool.content_hash]
         assert lost == []
 
-    with start(tmp_path) as process:
+    with start(tmp_path, where) as process:
         assert process.wait(timeout=120) == 0
     store = EdgeToolStore(tmp_path / STORE_DIRECTORY, DIMENSIONS)
     actual = everything(store)
