@@ -149,9 +149,9 @@ def rank_rows(
     found = _best_rows(scored, vectors, matrix, max(k, LEAD_OVER + 1), cosines, calibration.scale)
     scores = found.scores
     rival = max(scores[LEAD_OVER], np.float32(0)) if len(scores) > LEAD_OVER else np.float32(0)
-    kept = np.flatnonzero(scores[:k] > 0)
-    best, scores = found.places[kept], scores[kept]
-    top_cosine = None if found.cosines is None else found.cosines[kept]
+    count = int(np.count_nonzero(scores[:k] > 0))
+    best, scores = found.places[:count], scores[:count]
+    top_cosine = None if found.cosines is None else found.cosines[:count]
     located = seen.at(best)
     terms = matches.terms_in(located)
     coverage = matches.mass_of(terms, len(located))
@@ -175,13 +175,21 @@ def rank_rows(
     )
 
 
-def calibrate(embedder: Embedder | None, *, matrix: MatrixSnapshot, lexical: LexicalSnapshot) -> Calibration:
+def calibrate(
+    embedder: Embedder | None,
+    *,
+    matrix: MatrixSnapshot,
+    lexical: LexicalSnapshot,
+    scale: CosineScale | None = None,
+) -> Calibration:
     """Ask a catalog what nothing in it serves, and set its thresholds by the answers. Raises: EmbeddingError.
 
-    Some 240 searches: a quarter of a second at 10,000 tools.
+    Some 240 searches: a quarter of a second at 10,000 tools. `scale`: of the catalog of which the rows are a part;
+    None: they are all of it.
     """
     live = np.flatnonzero(matrix.penalty == 0)
-    scale = cosine_scale(matrix.vectors, live) if len(live) else None
+    if scale is None and len(live):
+        scale = cosine_scale(matrix.vectors, live)
     unmeasured = replace(UNCALIBRATED, scale=scale)
     requests = foreign_requests()
     vectors = embedder.embed_queries(requests) if embedder is not None else None

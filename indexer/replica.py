@@ -32,9 +32,9 @@ _WORTH_COMPACTING: Final = 1024
 _SCATTERED: Final = 2
 """Runs of rows a namespace, on average, from which a snapshot is not written before they are put together."""
 _CACHED_VIEWS: Final = 16
-_WORTH_CALIBRATING: Final = 16
+WORTH_CALIBRATING: Final = 16
 """In a catalog of fewer tools hardly a foreign request meets a word that it shares with one."""
-_MOVED_SHARE: Final = 0.25
+MOVED_SHARE: Final = 0.25
 """A catalog that grew or shrank by more than this since its calibration is calibrated anew."""
 
 
@@ -187,7 +187,7 @@ class Replica:
             lexical=self._lexical.snapshot(),
             quarantined=self._quarantined,
             # What was true of a large catalog says nothing of the few tools that are left of it.
-            calibration=self._calibration if matrix.live >= _WORTH_CALIBRATING else UNCALIBRATED,
+            calibration=self._calibration if matrix.live >= WORTH_CALIBRATING else UNCALIBRATED,
         )
 
     def _bury(self, keys: Sequence[ToolKey]) -> None:
@@ -221,7 +221,7 @@ class Replica:
     def wants_calibration(self) -> bool:
         """Whether the catalog is another than the one whose weak matches were measured."""
         live = self.state.live
-        return live >= _WORTH_CALIBRATING and abs(live - self._calibrated_live) > _MOVED_SHARE * self._calibrated_live
+        return live >= WORTH_CALIBRATING and abs(live - self._calibrated_live) > MOVED_SHARE * self._calibrated_live
 
     def calibrate(self, embedder: Embedder) -> None:
         """Measure what a weak match is in this catalog, which is large or small now: also build what large ones are

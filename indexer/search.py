@@ -90,6 +90,8 @@ class ToolSearchResponse:
     """The store has not answered for a while: what others changed since then is missing."""
     stale_seconds: float = 0.0
     """For how long it has not answered, when stale."""
+    calibrating: bool = False
+    """What a weak match is in this catalog is being measured; until then middle values decide."""
     empty_reason: EmptyReason = ""
     """Why there is nothing, or nothing new: `all_already_found` comes with the tools that the caller has already."""
     namespaces: tuple[str, ...] = ()

@@ -1,11 +1,10 @@
 """`ServerToolIndex`: a catalog too large for this process's memory, searched on its Qdrant server.
 
-The same `ToolIndex` as the replica's, but for what takes the whole catalog to know:
+The same `ToolIndex` as the replica's, and the same ranking, but for what it sees:
 
-* Confidence is not calibrated: a score is the share of the best possible rank, .99 at most. `min_confidence` leaves
-  nothing out, no match is called weak, and where a scope holds anything a query that the encoder can read finds it.
-* Words are weighed with average lengths fixed in advance, and the fusion goes by rank: the order is near the replica's,
-  not the same. The needs within one long query, the context and the namespaces of a conversation do not change it.
+* It ranks what the server finds, some forty tools for a query: what stands in none of their lists is not found.
+* What the catalog is like as a whole (how long fields are, what a weak match is) is measured in the background, when it
+  is opened first and when it has grown or shrunk by a quarter; until then middle values hold, and answers say so.
 * While the server is away nothing is found: searches raise StoreUnavailableError.
 """
 
@@ -13,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
 import anyio
@@ -21,10 +21,13 @@ import anyio.to_thread
 from indexer.alias import model_alias
 from indexer.definition import ToolDefinition, ToolKey
 from indexer.embedders.base import Embedder
+from indexer.finding import MAX_SUGGESTED_NAMESPACES
 from indexer.index import IndexStats
 from indexer.polling import Poller, Ticker, every
+from indexer.rarity import Rarities
 from indexer.registering import take_all
 from indexer.search import RegistrationReport, RejectedTool, SearchScope, ToolSearchRequest, ToolSearchResponse
+from indexer.server_measuring import Measurer
 from indexer.server_reading import MOST, ServerReader
 from indexer.server_search import search_server
 from indexer.server_writing import ServerCatalogWriter
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
-_SUGGESTED_NAMESPACES: Final = 8
 _LEAST_STALE_SECONDS: Final = 5.0
 _MISSED_POLLS: Final = 4
 
@@ -54,21 +56,34 @@ class ServerToolIndex:
         *,
         poll_seconds: float = 0.5,
         tick: Ticker | None = None,
+        measure_path: Path | None = None,
     ) -> None:
-        """`client`: to the same server as the writer's store; closed with the index."""
+        """`client`: to the same server as the writer's store; closed with the index. `measure_path`: a file that keeps
+        what the catalog is like as a whole."""
         self._writer = writer
         self._embedder = embedder
         self._writing = anyio.CapacityLimiter(1)
         self._poller = Poller(self._follow, tick or every(poll_seconds))
         self._stale_after = max(_LEAST_STALE_SECONDS, _MISSED_POLLS * poll_seconds)
-        self._reader = ServerReader(client, lambda: writer.collection, self._follow)
+        self._reader = ServerReader(client, lambda: writer.collection, self._look)
+        self._measurer = Measurer(writer, self._reader, embedder, path=measure_path)
+        self._rarities = Rarities()
 
     def start_following(self) -> None:
-        """Look now and then whether the catalog is still where it was, until `aclose`."""
+        """Look now and then whether the catalog is still where and what it was, until `aclose`."""
         self._poller.start()
+        self._measurer.start_if_due()
+
+    async def measured(self) -> None:
+        """Wait for the measuring of the catalog that is under way, if there is one."""
+        await self._measurer.settled()
+
+    async def _look(self) -> None:
+        await self._write(self._writer.follow)
 
     async def _follow(self) -> None:
-        await self._write(self._writer.follow)
+        await self._look()
+        self._measurer.start_if_due()
 
     async def register(
         self,
@@ -78,7 +93,9 @@ class ServerToolIndex:
     ) -> RegistrationReport:
         """As `ToolIndex.register`. Raises: StoreError, EmbeddingError, and what `entries` raises."""
         take = partial(self._writer.take, iter(entries))
-        return await take_all(lambda: self._write(take), progress, self._writer.revision)
+        report = await take_all(lambda: self._write(take), progress, self._writer.revision)
+        self._measurer.start_if_due()
+        return report
 
     async def delete(self, keys: Iterable[ToolKey]) -> int:
         """As `ToolIndex.delete`. Raises: StoreError."""
@@ -87,21 +104,27 @@ class ServerToolIndex:
     async def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
         """As `ToolIndex.search`. Raises: StoreUnavailableError, StoreError."""
         started = time.perf_counter()
-        results, degraded = await search_server(self._reader, request, self._embedder)
-        response = ToolSearchResponse(
-            results=results, catalog_revision=self._writer.revision, degraded=degraded, stale=self._is_stale
+        measure, revision = self._measurer.measure, self._writer.revision
+        self._rarities.renew(revision, measure.tools)
+        response = await search_server(
+            self._reader, request, self._embedder, measure=measure, rarities=self._rarities, revision=revision
         )
-        if not results:
+        if not response.results:
             response = await self._explained(response, request.scope)
-        elif all(found.definition.key in request.already_found for found in results):
-            response = replace(response, empty_reason="all_already_found")
-        return replace(response, took_ms=round((time.perf_counter() - started) * 1e3, 3))
+        stale = self._stale_seconds()
+        return replace(
+            response,
+            stale=stale > 0,
+            stale_seconds=stale,
+            calibrating=measure.is_pending,
+            took_ms=round((time.perf_counter() - started) * 1e3, 3),
+        )
 
     async def _explained(self, response: ToolSearchResponse, scope: SearchScope) -> ToolSearchResponse:
         """An answer that holds nothing, with the reason."""
         held = await self.namespaces(scope)
         if held:
-            largest = sorted(held, key=lambda name: (-held[name], name))[:_SUGGESTED_NAMESPACES]
+            largest = sorted(held, key=lambda name: (-held[name], name))[:MAX_SUGGESTED_NAMESPACES]
             return replace(response, empty_reason="no_match", namespaces=tuple(largest))
         anything = (await self._reader.count_by("status")).get("active", 0)
         return replace(response, empty_reason="nothing_in_scope" if anything else "catalog_empty")
@@ -156,14 +179,21 @@ class ServerToolIndex:
             encoder_id=self._embedder.embedder_id,
             dimensions=self._embedder.dimensions,
             store="qdrant",
-            stale=self._is_stale,
+            search=self._searching(),
+            stale=self._stale_seconds() > 0,
             silence_seconds=round(self._writer.silence_seconds, 3),
             problem=self._poller.problem,
         )
 
-    @property
-    def _is_stale(self) -> bool:
-        return self._writer.silence_seconds > self._stale_after
+    def _searching(self) -> str:
+        measure = self._measurer.measure
+        measured = "not measured yet" if measure.is_pending else f"measured at {measure.tools:,} tools"
+        return f"candidates from the Qdrant server, ranked here; the catalog: {measured}"
+
+    def _stale_seconds(self) -> float:
+        """For how long the server has not answered, if that is too long; else 0."""
+        silence = self._writer.silence_seconds
+        return round(silence, 1) if silence > self._stale_after else 0.0
 
     async def _write(self, call: Callable[[], _Result]) -> _Result:
         """Run a blocking call in the one thread for writing; it is waited for even if the caller is cancelled."""
@@ -173,5 +203,6 @@ class ServerToolIndex:
         """As `ToolIndex.aclose`: also when the caller is being cancelled."""
         with anyio.CancelScope(shield=True):
             await self._poller.aclose()
+            await self._measurer.aclose()
             await self._write(self._writer.close)
             await self._reader.aclose()

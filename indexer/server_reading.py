@@ -6,7 +6,7 @@ from uuid import UUID
 
 from indexer.errors import StoreMissingError
 from indexer.stores.base import StoredTool
-from indexer.stores.payload import tool_of
+from indexer.stores.payload import DENSE, tool_of
 from indexer.stores.qdrant_calls import QdrantCalls
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class ServerReader:
         records = await self._ask(lambda name: self._client.retrieve(name, [str(point_id)], with_payload=True))
         return tool_of(records[0].payload, None) if records else None
 
-    async def scroll(self, condition: "Filter", most: int) -> list[StoredTool]:
-        """Up to so many tools that fulfil a condition, in no order, without vectors."""
+    async def scroll(self, condition: "Filter", most: int, *, vectors: bool = False) -> list[StoredTool]:
+        """Up to so many tools that fulfil a condition, in the order of their ids, which is none."""
         tools: list[StoredTool] = []
         offset: Any = None
         while len(tools) < most:
@@ -50,9 +50,10 @@ class ServerReader:
                     offset=start,  # noqa: B023  awaited before the loop goes on
                     limit=size,  # noqa: B023
                     with_payload=True,
+                    with_vectors=[DENSE] if vectors else False,
                 )
             )
-            tools += [tool_of(record.payload, None) for record in records]
+            tools += [tool_of(record.payload, record.vector) for record in records]
             if offset is None:
                 break
         return tools

@@ -49,6 +49,8 @@ class ServerCatalogWriter:
         self.encoder_id = encoder_id_of(embedder)
         self.revision = 0
         """The last one given out, as far as this process knows."""
+        self.catalog_id = ""
+        """Of the collection that was seen last."""
         self._heard_at = monotonic()
         self.follow()
         if not store.handle().has_words:
@@ -56,6 +58,7 @@ class ServerCatalogWriter:
                 f"The Qdrant collection {store.handle().name!r} holds no words to search by; it was made by an older "
                 "version. Make it anew with `toolscout migrate`, or unset TOOLSCOUT_MEMORY_BUDGET_MB."
             )
+        self.tools_at_start = store.count()
 
     @property
     def collection(self) -> str:
@@ -75,7 +78,8 @@ class ServerCatalogWriter:
     def _check(self, *, patient: bool = False) -> None:
         if self._closed:
             raise StoreError("The index is closed.")
-        self.revision = self._log.look(patient=patient).allocated
+        ledger = self._log.look(patient=patient)
+        self.revision, self.catalog_id = ledger.allocated, ledger.catalog_id
         self._heard_at = self._monotonic()
 
     def take(self, entries: Iterator[ToolDefinition | RejectedTool]) -> Taken:
@@ -111,10 +115,6 @@ class ServerCatalogWriter:
         if changes:
             written = self._log.write(embedded(self._embedder, changes, terms=True))
             self.revision = max(self.revision, written[-1].revision)
-
-    def count(self) -> int:
-        """Active tools. Raises: StoreError."""
-        return self._store.count()
 
     def close(self) -> None:
         """Let go of the store; a second call does nothing."""

@@ -18,7 +18,7 @@ from indexer.traits import traits_of
 Floats: TypeAlias = npt.NDArray[np.float32]
 Rows: TypeAlias = npt.NDArray[np.int64]
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
-_FIELD_CHUNKS: Final = 400
+FIELD_CHUNKS: Final = 400
 """Words of a field that are indexed: some parameter texts run to tens of thousands."""
 _MERGED_AT_ONCE: Final = 4
 _FLUSH_TOKENS: Final = 1 << 18
@@ -79,7 +79,7 @@ class LexicalIndex:
         if not text:
             return 0
         before = len(self._pending_terms)
-        self._pending_terms.extend(self._vocabulary.terms_of(chunks(text)[:_FIELD_CHUNKS]))
+        self._pending_terms.extend(self._vocabulary.terms_of(chunks(text)[:FIELD_CHUNKS]))
         return len(self._pending_terms) - before
 
     def remove(self, rows: Rows) -> None:

@@ -19,7 +19,7 @@ from indexer.stores.base import StoredTool
 from indexer.stores.payload import WORDS
 from indexer.stores.qdrant import QdrantToolStore
 from indexer.stores.qdrant_calls import connect
-from indexer.stores.qdrant_query import hybrid_query, scope_filter
+from indexer.stores.qdrant_query import QueryText, candidates_query, scope_filter
 from tests.contracts.stores import DIMENSIONS, LOCAL, StoreHouse, server_house, server_url, stub_house, unit
 
 VOCABULARY = ("order", "refund", "weather", "city", "mail", "customer", "invoice", "날씨", "주문", "list")
@@ -57,7 +57,7 @@ def by_words(client: QdrantClient, collection: str, query: str, scope: SearchSco
 
 
 def hybrid(client: QdrantClient, collection: str, query: str, scope: SearchScope) -> dict[str, float]:
-    request = hybrid_query(unit(999), query_terms(query), scope, 50)
+    request = candidates_query([QueryText(unit(999), query_terms(query))], scope_filter(scope), 50)
     assert request is not None
     (answer,) = client.query_batch_points(collection, [request])
     return {str(point.id): point.score for point in answer.points}
