@@ -90,7 +90,7 @@ class RankedRows:
     matches: LexicalMatches
     """Postings of the whole query, of all rows."""
     terms: RowTerms
-    """Which of its terms stand in which of `rows`."""
+    """(t, m): which of its terms stand in which of `rows`."""
 
 
 def embed_tools(embedder: Embedder, documents: Sequence[ToolDocument]) -> Vectors:
@@ -154,14 +154,14 @@ def rank_rows(
     top_cosine = None if found.cosines is None else found.cosines[:count]
     located = seen.at(best)
     terms = matches.terms_in(located)
-    coverage = matches.mass_of(terms, len(located))
+    coverage = matches.mass_of(terms)
     margin = margins(coverage, top_cosine, scores - rival, whole.words[best])
     threshold = calibration.threshold(query.text)
     confidence = confidences(margin, threshold)
     sure: slice | Bools = slice(None)
     if min_confidence > 0:
         sure = confidence >= min_confidence
-        terms = matches.terms_in(located[sure])
+        terms = terms[:, sure]
     return RankedRows(
         rows=located[sure],
         scores=scores[sure],
@@ -264,7 +264,7 @@ def _best_rows(
         unknown = [None] * (1 + len(scored.needs) + (scored.context is not None))
         return best_rows(scored, unknown, unknown, k)
     # The encoder knows nothing of a text whose vector is zero.
-    known = [vector if vector.any() else None for vector in vectors]
+    known = [vector if np.count_nonzero(vector) else None for vector in vectors]
     # A narrow view has a scale of its own: what it holds may all lie where the catalog's begins.
     narrow = _is_narrow(scored.seen, matrix)
     lows = [None if scale is None or narrow else scale.low(vector) for vector in vectors]
@@ -290,10 +290,12 @@ def _dense(
     """(m,) cosines of the rows seen, for each vector; None for one that is not known."""
     if _is_narrow(seen, matrix):
         return [None if vector is None else matrix.scores(vector, seen.rows) for vector in known]
-    if cosines is None:
-        one = len(vectors) == 1
-        cosines = matrix.scores(vectors[0])[None] if one else batch_scores(matrix.vectors, vectors)
+    if cosines is None and len(vectors) > 1:
+        cosines = batch_scores(matrix.vectors, vectors)
+    every = [matrix.scores(vectors[0])] if cosines is None else [*cosines]
     if seen.dead is not None:
         # Dead rows must not stretch the scale that the others are put on: they stand where some live row does.
-        np.copyto(cosines, cosines[:, seen.dead.argmin(), None], where=seen.dead)
-    return [None if vector is None else seen.of(cosine) for cosine, vector in zip(cosines, known, strict=True)]
+        alive = int(seen.dead.argmin())
+        for cosine in every:
+            np.copyto(cosine, cosine[alive], where=seen.dead)
+    return [None if vector is None else seen.of(cosine) for cosine, vector in zip(every, known, strict=True)]

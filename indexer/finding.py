@@ -1,8 +1,8 @@
 """One search over one state of the replica: exact names, ranked rows, shared places, reasons."""
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import compress, islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -237,39 +237,27 @@ def _collapse(
 
 def _shown_scores(ranked: RankedRows, places: Sequence[int]) -> list[float]:
     """Scores for people, 0 to 1: in the order of the ranking, the best as high as its confidence."""
-    best = min(float(ranked.confidence.max()), _MAX_SCORE)
+    best = min(max(ranked.confidence.tolist()), _MAX_SCORE)
     scores: list[float] = ranked.scores.tolist()
-    return [round(best * min(scores[place] / scores[0], 1.0), 4) for place in places]
-
-
-def _words(ranked: RankedRows) -> list[list[str]]:
-    """For each of the rows the words of the query that stand in it, the rarest first."""
-    matches = ranked.matches
-    idf: list[float] = matches.idf.tolist()
-    holders: list[list[int]] = [[] for _ in idf]
-    places: list[int] = ranked.terms.places.tolist()
-    terms: list[int] = ranked.terms.terms.tolist()
-    for place, term in zip(places, terms, strict=True):
-        holders[term].append(place)
-    words: list[list[str]] = [[] for _ in range(len(ranked.rows))]
-    for term in sorted(range(len(idf)), key=idf.__getitem__, reverse=True):
-        for place in holders[term]:
-            words[place].append(matches.terms[term])
-    return words
+    highest = scores[0]
+    return [round(best * min(scores[place] / highest, 1.0), 4) for place in places]
 
 
 def _reasons(ranked: RankedRows, places: Sequence[int]) -> list[tuple[str, ...]]:
-    """What speaks for the rows in some places, for people."""
-    words = _words(ranked)
+    """What speaks for the rows in some places, for people; of their words the rarest first."""
+    idf: list[float] = ranked.matches.idf.tolist()
+    rarest_first = sorted(range(len(idf)), key=idf.__getitem__, reverse=True)
+    words = [ranked.matches.terms[term] for term in rarest_first]
+    held: list[list[bool]] = ranked.terms[rarest_first].T.tolist()
     cosines: list[float] = ranked.cosine.tolist()
     weak: list[bool] = ranked.weak.tolist()
-    return [_told(words[place], cosines[place], weak=weak[place]) for place in places]
+    return [_told(compress(words, held[place]), cosines[place], weak=weak[place]) for place in places]
 
 
-def _told(words: Sequence[str], cosine: float, *, weak: bool) -> tuple[str, ...]:
+def _told(words: Iterable[str], cosine: float, *, weak: bool) -> tuple[str, ...]:
     reasons: list[str] = []
-    if words:
-        reasons.append(f"words: {', '.join(words)}")
+    if joined := ", ".join(words):
+        reasons.append(f"words: {joined}")
     if cosine > 0:
         reasons.append(f"meaning: {cosine:.2f}")
     if weak:
@@ -290,7 +278,8 @@ def _respond(
     admitted = tuple([reference for reference in results if request.scope.admits(reference.definition)])
     if not admitted:
         return _nothing(state, request, view, degraded)
-    known = all(reference.definition.key in request.already_found for reference in admitted)
+    found = request.already_found
+    known = bool(found) and all(reference.definition.key in found for reference in admitted)
     return ToolSearchResponse(
         results=admitted,
         catalog_revision=state.revision,

@@ -1,20 +1,15 @@
 """Where the words of one query stand, and what they are worth there."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Numbers: TypeAlias = npt.NDArray[np.int64]
-
-
-class RowTerms(NamedTuple):
-    """Which terms stand in which of some rows: (h,) places in the list of rows, (h,) numbers of terms."""
-
-    places: Numbers
-    terms: Numbers
+RowTerms: TypeAlias = npt.NDArray[np.bool_]
+"""(t, m): whether a term stands in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +32,32 @@ class LexicalMatches:
         return np.bincount(self.rows, weights=self.gains, minlength=self.n_rows).astype(np.float32)
 
     def terms_in(self, rows: Numbers) -> RowTerms:
-        """Which terms stand in which of (m,) distinct rows, term by term."""
+        """Which terms stand in which of (m,) distinct rows."""
         wanted = rows.astype(np.int32)
         found = np.zeros((len(self.ends), len(rows)), dtype=np.bool_)
         start = 0
-        for term, end in enumerate(self.ends.tolist()):
+        for here, end in zip(found, self.ends.tolist(), strict=True):
             if start < end:
                 own = self.rows[start:end]
-                np.equal(own.take(own.searchsorted(wanted), mode="clip"), wanted, out=found[term])
+                np.equal(own.take(own.searchsorted(wanted), mode="clip"), wanted, out=here)
             start = end
-        terms, places = found.nonzero()
-        return RowTerms(places, terms)
+        return found
 
     def coverage(self, rows: Numbers) -> Floats:
         """Share of the query's idf mass that stands in each of (m,) distinct rows, 0 to 1."""
-        return self.mass_of(self.terms_in(rows), len(rows))
+        return self.mass_of(self.terms_in(rows))
 
-    def mass_of(self, found: RowTerms, count: int) -> Floats:
-        """As `coverage`, from the terms of `count` rows."""
+    def mass_of(self, found: RowTerms) -> Floats:
+        """As `coverage`, from the terms of the rows."""
         total = float(np.add.reduce(self.idf))
         if total <= 0.0:
-            return np.zeros(count, dtype=np.float32)
-        mass = np.bincount(found.places, weights=self.idf[found.terms], minlength=count)
+            return np.zeros(found.shape[1], dtype=np.float32)
+        mass: npt.NDArray[np.float64] = np.add.reduce(self.idf[:, None] * found, dtype=np.float64)
         return (mass / total).astype(np.float32)
 
     def coverage_of(self, row: int) -> float:
         """As `coverage`, of one row."""
         total = float(np.add.reduce(self.idf))
-        postings = (self.rows == row).nonzero()[0]
+        postings: Numbers = (self.rows == row).nonzero()[0]
         here: Numbers = self.ends.searchsorted(postings, side="right")
         return float(np.add.reduce(self.idf[here])) / total if total > 0.0 else 0.0

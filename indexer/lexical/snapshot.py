@@ -129,7 +129,7 @@ class LexicalSnapshot:
     def matched_terms(self, query: str, row: int) -> tuple[str, ...]:
         """The words of the query that stand in a row, the rarest first."""
         matches = self.match(query)
-        here = matches.terms_in(np.array([row])).terms
+        here = np.flatnonzero(matches.terms_in(np.array([row])))
         rarest_first: list[int] = here[np.argsort(-matches.idf[here], kind="stable")].tolist()
         return tuple(matches.terms[term] for term in rarest_first)
 
