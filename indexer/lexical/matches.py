@@ -51,7 +51,7 @@ class LexicalMatches:
         """As `coverage`, from the terms of the rows."""
         total = float(np.add.reduce(self.idf))
         if total <= 0.0:
-            return np.zeros(found.shape[1], dtype=np.float32)
+            return np.zeros(len(found.T), dtype=np.float32)
         mass: npt.NDArray[np.float64] = np.add.reduce(self.idf[:, None] * found, dtype=np.float64)
         return (mass / total).astype(np.float32)
 
