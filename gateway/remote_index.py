@@ -86,6 +86,7 @@ class RemoteToolIndex:
             degraded=answer["degraded"],
             stale=answer["stale"],
             stale_seconds=answer.get("stale_seconds", 0.0),
+            calibrating=answer.get("calibrating", False),
             reranking=answer.get("reranking", "off"),
             empty_reason=empty.get("reason", ""),
             namespaces=tuple(empty.get("namespaces", ())),

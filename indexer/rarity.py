@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 MOST_ASKED: Final = 128
 """Words that one request asks for; those beyond weigh nothing in it, and are asked for by the next."""
-_RENEWED_SHARE: Final = 64
-"""What is remembered goes once one tool in so many has changed."""
-_MOST_REMEMBERED: Final = 1 << 16
 
 
 @final
@@ -26,12 +23,9 @@ class Rarities:
 
     def __init__(self) -> None:
         self._idf: dict[int, float | None] = {}
-        self._since = 0
 
-    def renew(self, revision: int, tools: int) -> None:
-        """Forget what a catalog of so many tools has outgrown at this revision."""
-        if not 0 <= revision - self._since <= tools // _RENEWED_SHARE or len(self._idf) > _MOST_REMEMBERED:
-            self._idf, self._since = {}, revision
+    def __len__(self) -> int:
+        return len(self._idf)
 
     def unknown(self, texts: Iterable[str], most: int = MOST_ASKED) -> list[int]:
         """Hashed terms of the texts that are to be asked for."""
@@ -41,7 +35,8 @@ class Rarities:
     def learn(self, terms: Sequence[int], answers: "Sequence[Sequence[ScoredPoint]]") -> None:
         """Take what the queries of `qdrant_query.rarity_query` gave: a score is idf times the weight in the point."""
         for term, points in zip(terms, answers, strict=True):
-            self._idf[term] = points[0].score / _weight(points[0], term) if points else None
+            # Rounded, so that words that are equally rare come out equal.
+            self._idf[term] = round(points[0].score / _weight(points[0], term), 4) if points else None
 
     def of(self, texts: Iterable[str], tools: int) -> Mapping[str, float]:
         """The idf of each term of the texts that is known; a word that no tool holds has the highest."""

@@ -24,10 +24,10 @@ from indexer.embedders.base import Embedder
 from indexer.finding import MAX_SUGGESTED_NAMESPACES
 from indexer.index import IndexStats
 from indexer.polling import Poller, Ticker, every
-from indexer.rarity import Rarities
 from indexer.registering import take_all
 from indexer.search import RegistrationReport, RejectedTool, SearchScope, ToolSearchRequest, ToolSearchResponse
 from indexer.server_measuring import Measurer
+from indexer.server_memory import CatalogMemory
 from indexer.server_reading import MOST, ServerReader
 from indexer.server_search import search_server
 from indexer.server_writing import ServerCatalogWriter
@@ -67,7 +67,7 @@ class ServerToolIndex:
         self._stale_after = max(_LEAST_STALE_SECONDS, _MISSED_POLLS * poll_seconds)
         self._reader = ServerReader(client, lambda: writer.collection, self._look)
         self._measurer = Measurer(writer, self._reader, embedder, path=measure_path)
-        self._rarities = Rarities()
+        self._memory = CatalogMemory(self._reader, writer.revision)
 
     def start_following(self) -> None:
         """Look now and then whether the catalog is still where and what it was, until `aclose`."""
@@ -105,9 +105,10 @@ class ServerToolIndex:
         """As `ToolIndex.search`. Raises: StoreUnavailableError, StoreError."""
         started = time.perf_counter()
         measure, revision = self._measurer.measure, self._writer.revision
-        self._rarities.renew(revision, measure.tools)
+        if self._memory.is_outgrown(revision, measure.tools):
+            self._memory = CatalogMemory(self._reader, revision)
         response = await search_server(
-            self._reader, request, self._embedder, measure=measure, rarities=self._rarities, revision=revision
+            self._reader, request, self._embedder, measure=measure, memory=self._memory, revision=revision
         )
         if not response.results:
             response = await self._explained(response, request.scope)

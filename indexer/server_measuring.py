@@ -124,7 +124,7 @@ class Measurer:
 
     async def _measure_if_outgrown(self) -> None:
         catalog_id, revision = self._writer.catalog_id, self._writer.revision
-        tools = (await self._reader.count_by("status")).get("active", 0)
+        tools = await self._reader.count(any_tenant())
         if self.measure.catalog_id != catalog_id or self.measure.is_outgrown_by(tools):
             self.measure = await self._measured(catalog_id, revision, tools)
             await anyio.to_thread.run_sync(self._keep, self.measure)

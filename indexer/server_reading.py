@@ -58,6 +58,10 @@ class ServerReader:
                 break
         return tools
 
+    async def count(self, condition: "Filter") -> int:
+        """How many points fulfil a condition."""
+        return (await self._ask(lambda name: self._client.count(name, count_filter=condition, exact=True))).count
+
     async def count_by(self, field: str, condition: "Filter | None" = None) -> dict[str, int]:
         """How many points there are of each value of an indexed field."""
         answer = await self._ask(

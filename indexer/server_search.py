@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from indexer.candidates import as_part, replica_of
+from indexer.confidence import Calibration
 from indexer.definition import ToolKey
 from indexer.embedders.base import Embedder, Vectors
 from indexer.embedders.known import KnownQueries
@@ -23,6 +24,7 @@ from indexer.ranking import name_candidates, parse_select
 from indexer.rarity import Rarities
 from indexer.search import ToolSearchRequest, ToolSearchResponse
 from indexer.server_measure import CatalogMeasure
+from indexer.server_memory import CatalogMemory
 from indexer.server_reading import ServerReader
 from indexer.sparse import query_terms
 from indexer.stores.base import StoredTool
@@ -64,7 +66,7 @@ async def search_server(
     embedder: Embedder,
     *,
     measure: CatalogMeasure,
-    rarities: Rarities,
+    memory: CatalogMemory,
     revision: int,
 ) -> ToolSearchResponse:
     """Answer a request from what the server finds; an encoder that fails costs meaning, not the answer.
@@ -73,16 +75,20 @@ async def search_server(
     """
     asked = _read(request)
     vectors = await anyio.to_thread.run_sync(_embed, asked.texts, embedder)
-    tools = await _ask(reader, request, asked, vectors, measure, rarities)
-    idf = rarities.of(asked.texts, measure.tools)
-    # Cosines in a part of the catalog may all lie where those of the whole begin.
-    own_scale = not measure.is_whole(request.scope)
-    calibration = replace(measure.calibration, scale=None) if own_scale else measure.calibration
+    calibration = measure.calibration
+    if asked.planned and await memory.is_narrow(request.scope, measure):
+        # Cosines in a part of the catalog may all lie where those of the whole begin.
+        calibration = replace(calibration, scale=None)
+    queries = [
+        query for plan in asked.planned if (query := _candidates(request, plan, vectors, calibration)) is not None
+    ]
+    tools = await _ask(reader, request, asked, queries, memory.rarities)
+    words = measure.words(memory.rarities.of(asked.texts, measure.tools))
     known = KnownQueries(vectors, embedder)
 
     def ranked() -> ToolSearchResponse:
         state = replica_of(tools, embedder.dimensions)
-        return find_tools(as_part(state, measure.words(idf), calibration, revision), request, known)
+        return find_tools(as_part(state, words, calibration, revision), request, known)
 
     return await anyio.to_thread.run_sync(ranked)
 
@@ -119,18 +125,13 @@ async def _ask(
     reader: ServerReader,
     request: ToolSearchRequest,
     asked: _Asked,
-    vectors: dict[str, Vectors],
-    measure: CatalogMeasure,
+    candidates: "Sequence[QueryRequest]",
     rarities: Rarities,
 ) -> list[StoredTool]:
     """Tools that bear a name that was asked for, and the best for each query: one request, or none for nothing."""
     if not asked.names:
         return []
-    queries: list[QueryRequest] = [named_query(asked.names, request.scope, _MAX_SURPLUS)]
-    for plan in asked.planned:
-        query = _candidates(request, plan, vectors, measure)
-        if query is not None:
-            queries.append(query)
+    queries = [named_query(asked.names, request.scope, _MAX_SURPLUS), *candidates]
     terms = rarities.unknown(asked.texts)
     answers = await reader.query([*queries, *map(rarity_query, terms)])
     rarities.learn(terms, answers[len(queries) :])
@@ -142,7 +143,7 @@ async def _ask(
 
 
 def _candidates(
-    request: ToolSearchRequest, plan: PlannedQuery, vectors: dict[str, Vectors], measure: CatalogMeasure
+    request: ToolSearchRequest, plan: PlannedQuery, vectors: dict[str, Vectors], calibration: Calibration
 ) -> "QueryRequest | None":
     texts: list[QueryText] = []
     for text in plan.texts:
@@ -154,5 +155,5 @@ def _candidates(
         scope_filter(scope),
         request.max_results + min(len(request.already_found), _MAX_SURPLUS),
         favoured=scope_filter(scope, also=[any_of("namespace", used)]) if used else None,
-        furthest=measure.calibration.scale is None or not measure.is_whole(scope),
+        furthest=calibration.scale is None,
     )

@@ -58,6 +58,7 @@ def search_record(response: ToolSearchResponse) -> dict[str, Any]:
         "degraded": response.degraded,
         "stale": response.stale,
         "stale_seconds": response.stale_seconds,
+        "calibrating": response.calibrating,
         "reranking": response.reranking,
         "empty": empty,
         "took_ms": round(response.took_ms, 3),

@@ -86,6 +86,8 @@ def show_search(answer: Mapping[str, Any]) -> None:
         notes.append(f"degraded: {answer['degraded']} matches only")
     if answer["stale"]:
         notes.append(f"stale: the store has not answered for {answer.get('stale_seconds', 0):.0f} s")
+    if answer.get("calibrating"):
+        notes.append("what a weak match is in this catalog is still being measured")
     if answer["reranking"] in ("timeout", "failed"):
         notes.append(f"not reranked: {answer['reranking']}")
     out.print("; ".join(notes), style="dim", markup=False)

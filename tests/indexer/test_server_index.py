@@ -1,7 +1,6 @@
 """A catalog that is searched on its Qdrant server, over HTTP: what holds as with the replica, and what does not."""
 
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,16 +8,17 @@ import pytest
 
 from indexer.errors import EncoderMismatchError, StoreError, StoreUnavailableError
 from indexer.index import ToolIndex
-from indexer.opening import Timers, open_index, open_memory_index
 from indexer.search import SearchScope, ToolSearchRequest
 from indexer.server_index import ServerToolIndex
-from indexer.settings import IndexerSettings, QdrantSettings
+from indexer.settings import IndexerSettings
 from indexer.vector_index import VectorToolIndex
 from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, tool
+from tests.indexer.on_server import on_server, opened, settings_for
 from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
-from tests.ticking import Clock, Ticks
 
-FILLING = [tool(f"filler_{number}", "x" * 2000, namespace="filler") for number in range(200)]
+QUERY = "POST /collections/([^/]+)/points/query/batch"
+COUNT = "POST /collections/([^/]+)/points/count"
+FILLING = [tool(f"filler_{number}", "x" * 2000, namespace="filler") for number in range(10)]
 
 
 @pytest.fixture
@@ -29,31 +29,14 @@ def qdrant() -> Iterator[tuple[QdrantStub, StubServer]]:
 
 @pytest.fixture
 def settings(tmp_path: Path, qdrant: tuple[QdrantStub, StubServer]) -> IndexerSettings:
-    return IndexerSettings(
-        home=tmp_path, encoder="counting", qdrant=QdrantSettings(url=qdrant[1].url, timeout_seconds=20)
-    )
-
-
-@asynccontextmanager
-async def opened(
-    settings: IndexerSettings, *, budget_mb: int | None = 1, embedder: CountingEmbedder | None = None
-) -> AsyncGenerator[tuple[ToolIndex, Ticks]]:
-    ticks, clock = Ticks(), Clock()
-    timers = Timers(tick=ticks, monotonic=clock, sleep=clock.sleep)
-    within = replace(settings, qdrant=replace(settings.qdrant, memory_budget_mb=budget_mb))
-    index = await open_index(within, embedder=embedder or CountingEmbedder(), timers=timers)
-    try:
-        yield index, ticks
-    finally:
-        await index.aclose()
+    return settings_for(qdrant[1], tmp_path)
 
 
 @pytest.fixture
 async def index(settings: IndexerSettings) -> AsyncGenerator[ToolIndex]:
-    """Over a catalog that is past its budget."""
-    async with opened(settings, budget_mb=None) as (loading, _):
-        await loading.register([*SHOP, BROKEN, *FILLING])
-    async with opened(settings) as (index, _):
+    async with on_server(settings) as (index, _):
+        await index.register([*SHOP, BROKEN, *FILLING])
+        await index.measured()
         yield index
 
 
@@ -65,7 +48,7 @@ async def names(index: ToolIndex, *queries: str, **request: object) -> list[str]
 async def test_the_budget_decides_where_is_searched(settings: IndexerSettings) -> None:
     async with opened(settings) as (small, _):
         assert isinstance(small, VectorToolIndex)
-        await small.register(FILLING)
+        await small.register([tool(f"tool_{number}") for number in range(200)])
     async with opened(settings) as (large, _):
         assert isinstance(large, ServerToolIndex)
     async with opened(settings, budget_mb=100) as (roomy, _):
@@ -79,9 +62,17 @@ async def test_a_search_is_one_request(index: ToolIndex, qdrant: tuple[QdrantStu
     found = await index.search(
         ToolSearchRequest(queries=("money of an order back", "weather in a city"), max_results=4)
     )
-    assert qdrant[0].requests == ["POST /collections/([^/]+)/points/query/batch"]
+    assert qdrant[0].requests == [QUERY]
     assert {hit.definition.name for hit in found.results[:2]} == {"refund_order", "get_weather"}
-    assert found.catalog_revision == 206
+    assert found.catalog_revision == 16
+
+
+async def test_how_wide_a_scope_is_is_asked_once(index: ToolIndex, qdrant: tuple[QdrantStub, StubServer]) -> None:
+    shop = SearchScope(namespaces=frozenset({"shop"}))
+    qdrant[0].requests.clear()
+    assert set(await names(index, "money of an order back", scope=shop)) == {"refund_order", "cancel_order"}
+    assert set(await names(index, "an order that was not shipped", scope=shop)) == {"refund_order", "cancel_order"}
+    assert qdrant[0].requests == [COUNT, QUERY, QUERY]
 
 
 async def test_a_result_says_why_it_was_found_and_how_near_it_is(index: ToolIndex) -> None:
@@ -124,7 +115,7 @@ async def test_a_near_duplicate_elsewhere_shares_a_place(index: ToolIndex) -> No
 
 async def test_a_failing_encoder_costs_meaning_and_not_the_answer(settings: IndexerSettings, index: ToolIndex) -> None:
     broken = CountingEmbedder()
-    async with opened(settings, embedder=broken) as (index, _):
+    async with on_server(settings, embedder=broken) as (index, _):
         broken.failing = True
         found = await index.search(ToolSearchRequest(queries=("cancel an order",)))
         assert found.degraded == "lexical"
@@ -154,7 +145,7 @@ async def test_only_tools_near_the_best_are_handed_out_if_that_is_asked_for(inde
 async def test_pages_of_tools_cross_namespaces_in_order(index: ToolIndex) -> None:
     whole = await index.list_tools(SearchScope(), limit=1000)
     assert [stored.definition.key for stored in whole] == sorted(stored.definition.key for stored in whole)
-    pages = [await index.list_tools(SearchScope(), offset=start, limit=30) for start in range(0, 240, 30)]
+    pages = [await index.list_tools(SearchScope(), offset=start, limit=4) for start in range(0, 20, 4)]
     assert [stored for page in pages for stored in page] == whole
     held = await index.list_tools(SearchScope(), quarantined=True)
     assert [stored.definition.key for stored in held] == [BROKEN.key]
@@ -163,7 +154,7 @@ async def test_pages_of_tools_cross_namespaces_in_order(index: ToolIndex) -> Non
 
 
 async def test_what_another_gateway_registers_is_found_at_once(settings: IndexerSettings, index: ToolIndex) -> None:
-    async with opened(settings) as (other, _):
+    async with on_server(settings) as (other, _):
         await other.register([tool("peel_onions", "Peel the onions for the soup.")])
         await other.delete([SHOP[1].key])
     assert (await names(index, "peel onions for a soup"))[0] == "peel_onions"
@@ -173,7 +164,7 @@ async def test_what_another_gateway_registers_is_found_at_once(settings: Indexer
 async def test_registering_again_changes_nothing(index: ToolIndex) -> None:
     report = await index.register([*SHOP, BROKEN])
     assert (report.added, report.changed, report.unchanged, len(report.quarantined)) == (0, 0, 5, 1)
-    assert report.catalog_revision == 206
+    assert report.catalog_revision == 16
 
 
 async def test_while_the_server_is_away_nothing_is_found_and_afterwards_everything(
@@ -190,7 +181,7 @@ async def test_while_the_server_is_away_nothing_is_found_and_afterwards_everythi
 
 async def test_another_encoder_is_refused(settings: IndexerSettings, index: ToolIndex) -> None:
     with pytest.raises(EncoderMismatchError):
-        async with opened(replace(settings, encoder="other"), embedder=CountingEmbedder("other")):
+        async with on_server(replace(settings, encoder="other"), embedder=CountingEmbedder("other")):
             pass
 
 
@@ -199,32 +190,5 @@ async def test_a_collection_without_words_is_refused_with_what_to_do(
 ) -> None:
     qdrant[0].collections["toolscout-1"].config.sparse_vectors = {}
     with pytest.raises(StoreError, match="toolscout migrate"):
-        async with opened(settings):
+        async with on_server(settings):
             pass
-
-
-async def test_the_order_is_near_that_of_the_replica(settings: IndexerSettings) -> None:
-    verbs, nouns = (
-        ("create", "delete", "list", "update"),
-        ("invoice", "ticket", "mailbox", "branch", "recipe", "player"),
-    )
-    tools = [
-        tool(f"{verb}_{noun}", f"{verb.title()} the {noun} of a user.", namespace=noun)
-        for noun in nouns
-        for verb in verbs
-    ]
-    queries = [f"{verb} my {noun}" for noun in nouns for verb in verbs]
-    replica = await open_memory_index(CountingEmbedder())
-    await replica.register(tools)
-    async with opened(settings, budget_mb=None) as (loading, _):
-        await loading.register([*tools, *FILLING])
-    async with opened(settings) as (server, _):
-        assert isinstance(server, ServerToolIndex)
-        scope = SearchScope(namespaces=frozenset(nouns))
-        best = [
-            ((await names(replica, query, max_results=3)), (await names(server, query, max_results=3, scope=scope)))
-            for query in queries
-        ]
-    assert all(one[0] == other[0] for one, other in best)
-    assert sum(len(set(one) & set(other)) for one, other in best) >= 2 * len(queries)
-    await replica.aclose()

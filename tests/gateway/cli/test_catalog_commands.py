@@ -29,6 +29,7 @@ def test_search_prints_what_the_http_interface_answers(catalog: str, run: Run) -
         "degraded",
         "stale",
         "stale_seconds",
+        "calibrating",
         "reranking",
         "empty",
         "took_ms",
