@@ -25,8 +25,8 @@ class RightOfWay:
         self._wait_seconds = wait_seconds
         self._monotonic = monotonic
         self._searches = 0
+        self._waited_for = False
         self._free = threading.Event()
-        self._free.set()
         self._last_search = -_QUIET_SECONDS
         self._resumed = 0.0
 
@@ -34,22 +34,25 @@ class RightOfWay:
     def searching(self) -> Generator[None]:
         """Hold writers up for the length of the block, from its wait for a turn to its answer."""
         self._searches += 1
-        self._free.clear()
         self._last_search = self._monotonic()
         try:
             yield
         finally:
             self._searches -= 1
-            if not self._searches:
+            if self._waited_for and not self._searches:
                 self._free.set()
 
     @property
     def is_asked_for(self) -> bool:
         """Whether searches come in these days: what cannot give way had better be short."""
-        return not self._free.is_set() or self._monotonic() - self._last_search < _QUIET_SECONDS
+        return self._searches > 0 or self._monotonic() - self._last_search < _QUIET_SECONDS
 
     def give_way(self) -> None:
         """Wait until no search is on, but not for long, and at most once in a millisecond of work."""
-        if not self._free.is_set() and self._monotonic() - self._resumed >= _WORK_SECONDS:
-            self._free.wait(self._wait_seconds)
+        if self._searches and self._monotonic() - self._resumed >= _WORK_SECONDS:
+            self._free.clear()
+            self._waited_for = True
+            if self._searches:  # still: one that ended just now has told nobody
+                self._free.wait(self._wait_seconds)
+            self._waited_for = False
             self._resumed = self._monotonic()
