@@ -18,9 +18,10 @@ from indexer.sparse import document_terms
 from indexer.stores.base import StoredTool, ToolStatus
 
 BATCH_TOOLS: Final = 128
-"""Entries of one write. The embedded engine holds the interpreter lock for about 40 microseconds a tool, so that a
-batch of 512 would stop every request for 20 ms; smaller batches cost nothing in all. The next batch is read only when
-this one is in the store: a source that is faster waits."""
+"""Entries of one write. What is done for a whole batch is done without a pause: one of 512 would stop every request
+for tens of milliseconds; smaller batches cost nothing in all."""
+TURN_BATCHES: Final = 4
+"""Batches after which all are waited for, before more is read: each but the last is written while the next is read."""
 POLITE_BATCH_TOOLS: Final = 16
 """Of one write while searches come in: what it does for a whole batch, it does without a pause."""
 BATCH_BYTES: Final = 1024 * 1024

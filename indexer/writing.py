@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ from indexer.following import ChangeLog, MustRebuildError, OwnedLog, Position
 from indexer.registering import (
     BATCH_TOOLS,
     POLITE_BATCH_TOOLS,
+    TURN_BATCHES,
     Change,
     Judge,
     Known,
@@ -28,9 +30,10 @@ from indexer.registering import (
 )
 from indexer.replica import Replica, ReplicaState
 from indexer.right_of_way import RightOfWay
-from indexer.search import RegistrationReport, RejectedTool
+from indexer.search import RegistrationReport, RejectedTool, merge_reports
 from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
 from indexer.stores.base import StoredTool, ToolStore
+from indexer.write_behind import WriteBehind
 
 _log = logging.getLogger(__name__)
 
@@ -84,6 +87,7 @@ class CatalogWriter:
         self.right_of_way = RightOfWay()
         """Of the searches of whoever holds this writer, while it registers."""
         self._lock = threading.Lock()
+        self._behind = WriteBehind()
         self._unsaved = 0
         self._unflushed = 0
         self._store_in_doubt = False
@@ -217,23 +221,44 @@ class CatalogWriter:
     # Registering.
 
     def take(self, entries: Iterator[ToolDefinition | RejectedTool]) -> Taken:
-        """Register the next batch of entries.
+        """Register the next entries: a batch, or a few of which each is written while the next one is read.
 
         What came before an entry that cannot be read is registered before its error passes on.
         Raises: StoreError, EmbeddingError, SourceError.
         """
-        limit = POLITE_BATCH_TOOLS if self.right_of_way.is_asked_for else BATCH_TOOLS
-        return take_batch(entries, self._register, limit=limit, between=self.right_of_way.give_way)
-
-    def _register(self, entries: Sequence[ToolDefinition | RejectedTool]) -> RegistrationReport:
+        polite = self.right_of_way.is_asked_for
+        batches = 1 if polite or self._log.shared else TURN_BATCHES
+        limit = POLITE_BATCH_TOOLS if polite else BATCH_TOOLS
         with self._lock:
-            self._prepare(worthwhile=bool(entries))
+            try:
+                taken = [self._take_batch(entries, limit, behind=batches > 1)]
+                while len(taken) < batches and not taken[-1].is_last:
+                    taken.append(self._take_batch(entries, limit, behind=len(taken) + 1 < batches))
+            finally:
+                self._finish_write()
+            report = merge_reports([one.report for one in taken])
+            return Taken(
+                entries=sum(one.entries for one in taken),
+                report=replace(report, catalog_revision=self._replica.revision),
+                is_last=taken[-1].is_last,
+            )
+
+    def _take_batch(self, entries: Iterator[ToolDefinition | RejectedTool], limit: int, *, behind: bool) -> Taken:
+        """`behind`: of a whole batch, do not wait for the store."""
+
+        def register(batch: Sequence[ToolDefinition | RejectedTool]) -> RegistrationReport:
+            if not self._behind.is_on:
+                self._prepare(worthwhile=bool(batch))
             registration = Registration(self._known, self._judge, self.encoder_id, between=self.right_of_way.give_way)
-            registration.take(entries)
-            self._write(registration.changes())
+            registration.take(batch)
+            self._write(registration.changes(), behind=behind and len(batch) == limit)
             return registration.report(self._replica.revision)
 
+        return take_batch(entries, register, limit=limit, between=self.right_of_way.give_way)
+
     def _known(self, key: ToolKey) -> Known | None:
+        if (known := self._behind.known(key)) is not None:
+            return known
         state = self._replica.state
         if (held := state.quarantined.get(key)) is not None:
             return held.content_hash, "quarantined"
@@ -261,18 +286,31 @@ class CatalogWriter:
         if self._closed:
             raise StoreError("The index is closed.")
 
-    def _write(self, changes: Sequence[Change]) -> None:
+    def _write(self, changes: Sequence[Change], *, behind: bool = False) -> None:
+        """`behind`: return before the store has them; `_finish_write` waits for it."""
         if not changes:
             return
         tools = self._embedded(changes)
+        documents = {one.tool.key: one.document for one in changes if one.document is not None}
         self.right_of_way.give_way()
+        self._finish_write()
         # A write that failed may still have reached the store: it is asked before the next one.
         self._store_in_doubt = True
-        tools = self._log.write(tools)
+        if behind:
+            self._behind.begin(self._log.write, tools, documents)
+        else:
+            self._written(self._log.write(tools), documents)
+
+    def _finish_write(self) -> None:
+        finished = self._behind.finish()
+        if finished is not None:
+            self._written(*finished)
+
+    def _written(self, tools: Sequence[StoredTool], documents: Mapping[ToolKey, ToolDocument]) -> None:
         self._store_in_doubt = False
         self.right_of_way.give_way()
         self._replica_in_doubt = True
-        _apply(self._replica, tools, {one.tool.key: one.document for one in changes if one.document is not None})
+        _apply(self._replica, tools, documents)
         self._replica_in_doubt = False
         self._unsaved += len(tools)
         self._unflushed += len(tools)
@@ -344,6 +382,7 @@ class CatalogWriter:
             except StoreError:
                 # The store is the truth and has everything: the next start is slower, nothing is lost.
                 _log.warning("the catalog could not be saved on closing", exc_info=True)
+            self._behind.close()
             self._store.close()
 
 

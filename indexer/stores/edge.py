@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import orjson
 
 from indexer.errors import DimensionMismatchError, StoreError, StoreLockedError, StoreUnavailableError
 from indexer.stores.base import StoredTool
-from indexer.stores.edge_engine import LOCKED, OWNER, SHARD, EdgeEngine, EngineLostError
+from indexer.stores.edge_engine import DESCRIPTION, LOCKED, OWNER, EdgeEngine, EngineLostError
 from indexer.stores.payload import DENSE, require_dimensions, tool_of
 
 if TYPE_CHECKING:
@@ -25,13 +24,8 @@ _Result = TypeVar("_Result")
 _Engine: TypeAlias = "EdgeEngine | EdgeEngineApart"
 
 _FORMAT: Final = 1
-_DESCRIPTION: Final = "store.json"
 _DYING_SECONDS: Final = 10.0
 """For so long the engine's process may be at its last call after the process that it worked for was killed."""
-
-
-class _DamagedStoreError(StoreError):
-    """The engine failed for another reason than its lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +38,7 @@ class _Description:
 
 def _describe(path: Path) -> _Description | None:
     try:
-        noted = orjson.loads((path / _DESCRIPTION).read_bytes())
+        noted = orjson.loads((path / DESCRIPTION).read_bytes())
         if noted["format"] != _FORMAT:
             raise StoreError(
                 f"The store at {path} has format {noted['format']}, this program reads format {_FORMAT}. "
@@ -56,7 +50,7 @@ def _describe(path: Path) -> _Description | None:
     except OSError as error:
         raise StoreError(f"Cannot read the store at {path}: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path / _DESCRIPTION} is damaged ({error}). Restore it from a backup.") from error
+        raise StoreError(f"{path / DESCRIPTION} is damaged ({error}). Restore it from a backup.") from error
 
 
 def stored_dimensions(path: Path) -> int | None:
@@ -115,21 +109,12 @@ class EdgeToolStore:
             stack.pop_all()
 
     def _create(self, engine: _Engine) -> None:
-        # Without its description the shard is what a process left that was killed while making it: nothing in it
-        # was ever acknowledged. A living maker holds the lock, and is told apart by it.
-        shard_path = self._path / SHARD
-        if shard_path.exists():
-            probe = EdgeEngine(DENSE)
-            with contextlib.suppress(_DamagedStoreError):
-                self._load(probe)
-                self._guard(probe.close)
-            shutil.rmtree(shard_path)
         with _makeable(self._path):
-            shard_path.mkdir(parents=True)
+            self._path.mkdir(parents=True, exist_ok=True)
         self._guard(lambda: engine.create(str(self._path), self._dimensions, _owner_note()))
         description = {"format": _FORMAT, "dimensions": self._dimensions, "store_id": self.store_id}
         with _makeable(self._path):
-            _write(self._path / _DESCRIPTION, description)
+            _write(self._path / DESCRIPTION, description)
 
     def _load(self, engine: _Engine) -> None:
         patience = _DYING_SECONDS if _owner_is_dead(self._path) else 0.0
@@ -150,7 +135,7 @@ class EdgeToolStore:
                     f"The catalog at {self._path} is in use by {_owner(self._path)}. "
                     "Stop it, talk to it instead of opening the catalog, or use another TOOLSCOUT_HOME."
                 ) from error
-            raise _DamagedStoreError(
+            raise StoreError(
                 f"The embedded Qdrant store at {self._path} failed: {text}. "
                 "If it stays so, move the directory away and index again."
             ) from error

@@ -5,8 +5,10 @@ twentieth of a second.
 """
 
 import array
+import errno
 import marshal
 import os
+import shutil
 import signal
 import sys
 import time
@@ -22,9 +24,13 @@ ReadPoint = tuple[dict[str, Any] | None, bytes | None]
 """Payload and vector."""
 
 SHARD: Final = "shard"
+DESCRIPTION: Final = "store.json"
+"""Written last by whoever makes a store."""
 OWNER: Final = "owner.json"
 LOCKED: Final = "WouldBlock"
-"""Stands in the engine's error where another process owns the shard."""
+"""Stands in the error where another process owns the shard: the engine's word for it."""
+_LOCK: Final = "lock"
+_TAKEN: Final = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 _LENGTH_BYTES: Final = 8
 _RETRY_SECONDS: Final = 0.02
 
@@ -44,25 +50,38 @@ class EdgeEngine:
         self._edge = qdrant_edge
         self._vector = vector
         self._shard: qdrant_edge.EdgeShard | None = None
+        self._lock: IO[bytes] | None = None
 
     def load(self, folder: str, owner: bytes, patience_seconds: float) -> None:
         """Open the shard in the folder, waiting so long for another process to let go, and note whose it is now."""
-        until = time.monotonic() + patience_seconds
-        while self._shard is None:
-            try:
-                self._shard = self._edge.EdgeShard.load(str(Path(folder) / SHARD))
-            except Exception as error:  # all that the engine raises: its lock is told by its text
-                if LOCKED not in str(error) or time.monotonic() >= until:
-                    raise
-                time.sleep(_RETRY_SECONDS)
+        self._take(Path(folder), patience_seconds)
+        try:
+            self._shard = self._edge.EdgeShard.load(str(Path(folder) / SHARD))
+        except BaseException:
+            self._release()
+            raise
         _note(Path(folder) / OWNER, owner)
 
     def create(self, folder: str, dimensions: int, owner: bytes) -> None:
-        """Make a shard in the folder, in place of nothing."""
+        """Make a shard in the folder. One without its description is what a process left that was killed while making
+        it: nothing in it was ever acknowledged, and it goes."""
+        self._take(Path(folder), 0.0)
+        try:
+            if (Path(folder) / DESCRIPTION).exists():
+                raise RuntimeError("another process has just made it; try again")
+            shutil.rmtree(Path(folder) / SHARD, ignore_errors=True)
+            self._shard = self._made(Path(folder) / SHARD, dimensions)
+        except BaseException:
+            self._release()
+            raise
+        _note(Path(folder) / OWNER, owner)
+
+    def _made(self, path: Path, dimensions: int) -> "qdrant_edge.EdgeShard":
         edge = self._edge
+        path.mkdir()
         # Dot product of unit vectors is their cosine, and keeps the stored floats bit for bit as they came.
         vectors = {self._vector: edge.EdgeVectorParams(size=dimensions, distance=edge.Distance.Dot)}
-        shard = edge.EdgeShard.create(str(Path(folder) / SHARD), edge.EdgeConfig(vectors=vectors))
+        shard = edge.EdgeShard.create(str(path), edge.EdgeConfig(vectors=vectors))
         fields = {
             "revision": edge.IntegerIndexParams(lookup=False, range=True),
             "status": edge.PayloadSchemaType.Keyword,
@@ -70,8 +89,26 @@ class EdgeEngine:
         for name, schema in fields.items():
             shard.update(edge.UpdateOperation.create_field_index(name, schema))
         shard.flush()
-        self._shard = shard
-        _note(Path(folder) / OWNER, owner)
+        return shard
+
+    def _take(self, folder: Path, patience_seconds: float) -> None:
+        """Be the folder's only owner. The engine has a lock of its own, which it takes after it has read the segments:
+        what their last owner writes meanwhile, on its way out, would be lost."""
+        until = time.monotonic() + patience_seconds
+        while self._lock is None:
+            try:
+                self._lock = _locked(folder / _LOCK)
+            except OSError as error:
+                if error.errno not in _TAKEN:
+                    raise
+                if time.monotonic() >= until:
+                    raise RuntimeError(LOCKED) from error
+                time.sleep(_RETRY_SECONDS)
+
+    def _release(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.close()
 
     @property
     def _open_shard(self) -> "qdrant_edge.EdgeShard":
@@ -135,8 +172,29 @@ class EdgeEngine:
     def close(self) -> None:
         """Flush and let go of the shard, if there is one."""
         shard, self._shard = self._shard, None
-        if shard is not None:
-            shard.close()
+        try:
+            if shard is not None:
+                shard.close()
+        finally:
+            self._release()
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """The file, locked for as long as it is open. Raises: OSError."""
+    file = path.open("ab")
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def _note(path: Path, owner: bytes) -> None:

@@ -127,8 +127,8 @@ async def test_zero_entries_are_a_report_of_zeros() -> None:
 
 async def test_progress_hears_how_many_entries_are_done() -> None:
     heard: list[int] = []
-    await make_index().register((tool(f"tool_{number}") for number in range(300)), progress=heard.append)
-    assert heard == [128, 256, 300]
+    await make_index().register((tool(f"tool_{number}") for number in range(600)), progress=heard.append)
+    assert heard == [512, 600]
 
 
 async def test_what_came_before_a_failing_source_is_registered() -> None:

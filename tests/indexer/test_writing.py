@@ -1,7 +1,8 @@
 """Starting from a store and a snapshot, whatever state they were left in."""
 
 import logging
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 from indexer.definition import ToolDefinition
-from indexer.registering import BATCH_BYTES
+from indexer.errors import SourceError, StoreUnavailableError
+from indexer.registering import BATCH_BYTES, BATCH_TOOLS
 from indexer.search import SearchScope
 from indexer.stores.base import StoredTool, ToolStore
 from indexer.writing import SNAPSHOT_CHANGES, CatalogWriter, snapshot_changes
@@ -32,6 +34,21 @@ class CountingFlushes(UnreliableStore):
 
     def _flush(self) -> None:
         self.flushes += 1
+
+
+class HeardStore(UnreliableStore):
+    """A store that notes the sizes of its writes, and what is done before each."""
+
+    def __init__(self, inner: ToolStore, before: Callable[[], bool] = lambda: True) -> None:
+        super().__init__(inner)
+        self._before = before
+        self.waits: list[bool] = []
+        self.sizes: list[int] = []
+
+    def upsert(self, tools: Sequence[StoredTool]) -> None:
+        self.waits.append(self._before())
+        self.sizes.append(len(tools))
+        super().upsert(tools)
 
 
 def everything(store: ToolStore) -> list[StoredTool]:
@@ -179,16 +196,68 @@ def test_a_run_repeated_after_a_cut_ends_as_one_clean_run_ends() -> None:
 
 
 def test_a_batch_is_bounded_in_bytes_as_well_as_in_number() -> None:
-    writer = make_writer(make_store())
+    store = HeardStore(make_store())
+    writer = make_writer(store)
     large = [tool(f"large_{number}", "x" * 60_000) for number in range(40)]
-    entries = iter(large)
-    sizes: list[int] = []
-    while not (taken := writer.take(entries)).is_last:
-        sizes.append(taken.entries)
-    sizes.append(taken.entries)
-    assert sum(sizes) == len(large)
-    assert max(sizes) * 60_000 < 2 * BATCH_BYTES
+    take_all(writer, large)
+    assert sum(store.sizes) == len(large)
+    assert max(store.sizes) * 60_000 < 2 * BATCH_BYTES
     assert writer.state.live == len(large)
+
+
+def test_the_next_batch_is_read_while_one_is_written_and_found_once_the_store_has_it() -> None:
+    read, found = threading.Event(), list[int]()
+
+    def entries() -> Iterator[ToolDefinition]:
+        for number in range(BATCH_TOOLS + 40):
+            if number == BATCH_TOOLS + 20:
+                found.append(writer.state.live)
+                read.set()
+            yield tool(f"tool_{number}")
+
+    store = HeardStore(make_store(), before=lambda: read.wait(30))
+    writer = make_writer(store)
+    taken = writer.take(entries())
+    assert store.waits == [True, True]
+    assert found == [0]
+    assert (taken.entries, taken.report.added, taken.is_last) == (BATCH_TOOLS + 40, BATCH_TOOLS + 40, True)
+    assert taken.report.catalog_revision == writer.state.revision == writer.state.live == BATCH_TOOLS + 40
+
+
+def test_what_is_still_being_written_is_known_to_the_batch_after_it() -> None:
+    tools = [tool(f"tool_{number}") for number in range(BATCH_TOOLS)]
+    again = [tools[3], tool("tool_4", "Says something else now.")]
+    store = make_store()
+    writer = make_writer(store)
+    report = writer.take(iter([*tools, *again])).report
+    assert (report.added, report.changed, report.unchanged) == (BATCH_TOOLS, 1, 1)
+    assert in_replica(writer)["default/tool_4"] == BATCH_TOOLS + 1
+    assert writer.state.live == store.count() == BATCH_TOOLS
+
+
+def test_a_write_that_fails_while_the_next_is_made_ready_is_told_and_can_be_repeated() -> None:
+    tools = [tool(f"tool_{number}") for number in range(2 * BATCH_TOOLS + 5)]
+    store = UnreliableStore(make_store())
+    store.fails, store.writes_before_failing = 1, 2
+    writer = make_writer(store)
+    with pytest.raises(StoreUnavailableError, match="away"):
+        writer.take(iter(tools))
+    assert writer.state.live == 0
+    assert store.count() == 2
+    assert writer.take(iter(tools)).report.added == len(tools) - 2
+    assert writer.state.live == store.count() == len(tools)
+
+
+def test_what_was_written_before_an_entry_that_cannot_be_read_stays() -> None:
+    def entries() -> Iterator[ToolDefinition]:
+        yield from (tool(f"tool_{number}") for number in range(BATCH_TOOLS + 3))
+        raise SourceError("list", "ends too early")
+
+    store = make_store()
+    writer = make_writer(store)
+    with pytest.raises(SourceError):
+        writer.take(entries())
+    assert writer.state.live == store.count() == BATCH_TOOLS + 3
 
 
 def test_a_definition_is_written_as_json_once() -> None:

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,23 @@ def test_a_store_that_is_being_made_by_a_living_process_is_not_swept_away(tmp_pa
     store.upsert([stored("a", 1)])
     assert store.count() == 1
     store.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks a file as POSIX does")
+def test_a_store_whose_owner_is_on_its_way_out_is_not_read_before_it_is_gone(tmp_path: Path) -> None:
+    """The engine reads segments before it takes its own lock; what the last owner flushes meanwhile would be lost."""
+    import fcntl
+
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    store.upsert([stored("a", 1)])
+    store.close()
+    with (tmp_path / "edge" / "lock").open("ab") as owner:
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        with pytest.raises(StoreLockedError):
+            EdgeToolStore(tmp_path / "edge", 16)
+    again = EdgeToolStore(tmp_path / "edge", 16)
+    assert again.count() == 1
+    again.close()
 
 
 def test_a_damaged_shard_is_a_store_error_that_says_where(tmp_path: Path) -> None:
