@@ -138,6 +138,7 @@ def _searched_there(settings: IndexerSettings, embedder: Embedder, timers: "Time
             poll_seconds=qdrant.poll_seconds,
             tick=timers.tick,
             measure_path=_beside_snapshots(settings, f"{qdrant.url}/{qdrant.collection}", "measure"),
+            monotonic=timers.monotonic,
         )
 
 

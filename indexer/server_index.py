@@ -57,6 +57,7 @@ class ServerToolIndex:
         poll_seconds: float = 0.5,
         tick: Ticker | None = None,
         measure_path: Path | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`client`: to the same server as the writer's store; closed with the index. `measure_path`: a file that keeps
         what the catalog is like as a whole."""
@@ -66,7 +67,7 @@ class ServerToolIndex:
         self._poller = Poller(self._follow, tick or every(poll_seconds))
         self._stale_after = max(_LEAST_STALE_SECONDS, _MISSED_POLLS * poll_seconds)
         self._reader = ServerReader(client, lambda: writer.collection, self._look)
-        self._measurer = Measurer(writer, self._reader, embedder, path=measure_path)
+        self._measurer = Measurer(writer, self._reader, embedder, path=measure_path, monotonic=monotonic)
         self._memory = CatalogMemory(self._reader, writer.revision)
 
     def start_following(self) -> None:

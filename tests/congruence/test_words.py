@@ -1,6 +1,6 @@
 """Words rank alike on every engine that searches by itself: the in-process client, and the server's own index."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ from qdrant_client.http import models
 
 from indexer.definition import ToolDefinition
 from indexer.document import document_of
+from indexer.rarity import Rarities
 from indexer.search import SearchScope
 from indexer.sparse import document_terms, query_terms
 from indexer.stores.base import StoredTool
 from indexer.stores.payload import WORDS
 from indexer.stores.qdrant import QdrantToolStore
 from indexer.stores.qdrant_calls import connect
-from indexer.stores.qdrant_query import QueryText, candidates_query, scope_filter
+from indexer.stores.qdrant_query import QueryText, candidates_query, rarity_query, scope_filter
 from tests.contracts.stores import DIMENSIONS, LOCAL, StoreHouse, server_house, server_url, stub_house, unit
 
 VOCABULARY = ("order", "refund", "weather", "city", "mail", "customer", "invoice", "날씨", "주문", "list")
@@ -56,6 +57,26 @@ def by_words(client: QdrantClient, collection: str, query: str, scope: SearchSco
     return {str(point.id): point.score for point in answer.points}
 
 
+def rarities(client: QdrantClient, collection: str, query: str) -> Mapping[str, float]:
+    found = Rarities()
+    terms = found.unknown([query])
+    answers = client.query_batch_points(collection, [rarity_query(term) for term in terms])
+    found.learn(terms, [answer.points for answer in answers])
+    return found.of([query], tools=12)
+
+
+def furthest(client: QdrantClient, collection: str, scope: SearchScope) -> str:
+    """The point that joins the best ones because its cosine is the lowest."""
+    meaning = [QueryText(unit(999), query_terms(""))]
+    request = candidates_query(meaning, scope_filter(scope), 50, furthest=True)
+    assert request is not None
+    assert isinstance(request.prefetch, list)
+    request.prefetch = request.prefetch[-1:]
+    (answer,) = client.query_batch_points(collection, [request])
+    (point,) = answer.points
+    return str(point.id)
+
+
 def hybrid(client: QdrantClient, collection: str, query: str, scope: SearchScope) -> dict[str, float]:
     request = candidates_query([QueryText(unit(999), query_terms(query))], scope_filter(scope), 50)
     assert request is not None
@@ -88,6 +109,15 @@ def test_words_and_fusion_score_alike_in_process_and_on_a_server(
     assert fused_here.keys() == fused_there.keys()
     if len(set(np.round(list(here.values()), 4))) == len(here):  # ties may be broken either way, and move ranks
         assert fused_there == pytest.approx(fused_here, abs=1e-4)
+    assert rarities(client, collection, query) == pytest.approx(rarities(local, "tools", query), abs=2e-4)
+    if any(scope.admits(tool.definition) for tool in tools):
+        cosines = {
+            str(tool.point_id): float(unit(tool.revision) @ unit(999))
+            for tool in tools
+            if scope.admits(tool.definition)
+        }
+        lowest = min(cosines, key=cosines.__getitem__)
+        assert furthest(client, collection, scope) == furthest(local, "tools", scope) == lowest
     client.delete_collection(collection)
     client.close()
     server_store.close()

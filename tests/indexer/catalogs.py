@@ -73,6 +73,7 @@ class CountingEmbedder:
         self.dimensions = dimensions
         self.documents = 0
         self.failing = False
+        self.failing_queries = False
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         self._check()
@@ -80,11 +81,11 @@ class CountingEmbedder:
         return self._inner.embed_documents(texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        self._check()
+        self._check(failing=self.failing_queries)
         return self._inner.embed_queries(texts)
 
-    def _check(self) -> None:
-        if self.failing:
+    def _check(self, *, failing: bool = False) -> None:
+        if self.failing or failing:
             raise EmbeddingError("the encoder is out of order")
 
 
