@@ -7,7 +7,7 @@ from uuid import UUID
 from indexer.errors import DimensionMismatchError, StoreError, StoreMissingError
 from indexer.stores.base import StoredTool
 from indexer.stores.ledger import LEDGER_ID, Ledger, Span, ledger_of
-from indexer.stores.payload import DENSE, STATUSES, WORDS, payload_of, require_dimensions, search_fields, tool_of
+from indexer.stores.payload import DENSE, STATUSES, require_dimensions, tool_of
 from indexer.stores.qdrant_calls import Pauses, QdrantCalls
 from indexer.stores.qdrant_collection import (
     CollectionHandle,
@@ -17,6 +17,7 @@ from indexer.stores.qdrant_collection import (
     open_collection,
     put_ledger,
 )
+from indexer.stores.qdrant_points import requests_of
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
-_REQUEST_BYTES: Final = 8 * 2**20
-"""Largest body of one upsert: the server's own default limit is 32 MiB."""
-_FLOAT_BYTES: Final = 12
-"""A float32 as JSON text, about."""
 _IMPATIENT_TIMEOUT_SECONDS: Final = 5
 """How long a reading that will soon be repeated waits for its answer."""
 
@@ -120,34 +117,8 @@ class QdrantToolStore:
         self._require_width()
         for tool in tools:
             require_dimensions(tool, self._dimensions, where=f"Qdrant collection {self._name!r}")
-        points: list[PointStruct] = []
-        size = 0
-        for tool in tools:
-            point, point_bytes = self._point(tool)
-            if points and size + point_bytes > _REQUEST_BYTES:
-                self._send(points, condition)
-                points, size = [], 0
-            points.append(point)
-            size += point_bytes
-        if points:
+        for points in requests_of(tools, self._dimensions, has_words=self.handle().has_words):
             self._send(points, condition)
-
-    def _point(self, tool: StoredTool) -> "tuple[PointStruct, int]":
-        """A tool as a point, and about how long that is in a request."""
-        from qdrant_client.http import models
-
-        payload = payload_of(tool) | search_fields(tool.definition)
-        vector: dict[str, Any] = {}
-        if tool.vector is not None:
-            vector[DENSE] = tool.vector.tolist()
-        if tool.terms is not None and self.handle().has_words:
-            vector[WORDS] = models.SparseVector.model_construct(
-                indices=tool.terms.indices.tolist(), values=tool.terms.weights.tolist()
-            )
-        size = len(payload["definition"].encode()) + _FLOAT_BYTES * self._dimensions
-        size += 2 * _FLOAT_BYTES * len(tool.terms.indices) if tool.terms is not None else 0
-        # Not validated: it is of our own making, and looking at each number takes longer than sending it.
-        return models.PointStruct.model_construct(id=str(tool.point_id), vector=vector, payload=payload), size
 
     def _send(self, points: "list[PointStruct]", condition: "Filter | None") -> None:
         self._call(lambda client, name: client.upsert(name, points, wait=True, update_filter=condition))
