@@ -14,7 +14,6 @@ import anyio.to_thread
 
 from indexer.candidates import as_part, replica_of
 from indexer.confidence import Calibration
-from indexer.definition import ToolKey
 from indexer.embedders.base import Embedder, Vectors
 from indexer.embedders.known import KnownQueries
 from indexer.engine import PlannedQuery, plan_query
@@ -27,7 +26,6 @@ from indexer.server_measure import CatalogMeasure
 from indexer.server_memory import CatalogMemory
 from indexer.server_reading import ServerReader
 from indexer.sparse import query_terms
-from indexer.stores.base import StoredTool
 from indexer.stores.payload import tool_of
 from indexer.stores.qdrant_query import (
     QueryText,
@@ -39,7 +37,7 @@ from indexer.stores.qdrant_query import (
 )
 
 if TYPE_CHECKING:
-    from qdrant_client.http.models import QueryRequest
+    from qdrant_client.http.models import QueryRequest, ScoredPoint
 
 _log = logging.getLogger(__name__)
 
@@ -82,12 +80,13 @@ async def search_server(
     queries = [
         query for plan in asked.planned if (query := _candidates(request, plan, vectors, calibration)) is not None
     ]
-    tools = await _ask(reader, request, asked, queries, memory.rarities)
+    points = await _ask(reader, request, asked, queries, memory.rarities)
     words = measure.words(memory.rarities.of(asked.texts, measure.tools))
     known = KnownQueries(vectors, embedder)
 
     def ranked() -> ToolSearchResponse:
-        state = replica_of(tools, embedder.dimensions)
+        tools = {tool.key: tool for tool in (tool_of(point.payload, point.vector) for point in points)}
+        state = replica_of(list(tools.values()), embedder.dimensions)
         return find_tools(as_part(state, words, calibration, revision), request, known)
 
     return await anyio.to_thread.run_sync(ranked)
@@ -127,7 +126,7 @@ async def _ask(
     asked: _Asked,
     candidates: "Sequence[QueryRequest]",
     rarities: Rarities,
-) -> list[StoredTool]:
+) -> "list[ScoredPoint]":
     """Tools that bear a name that was asked for, and the best for each query: one request, or none for nothing."""
     if not asked.names:
         return []
@@ -135,11 +134,7 @@ async def _ask(
     terms = rarities.unknown(asked.texts)
     answers = await reader.query([*queries, *map(rarity_query, terms)])
     rarities.learn(terms, answers[len(queries) :])
-    found: dict[ToolKey, StoredTool] = {}
-    for point in chain.from_iterable(answers[: len(queries)]):
-        tool = tool_of(point.payload, point.vector)
-        found[tool.key] = tool
-    return list(found.values())
+    return list(chain.from_iterable(answers[: len(queries)]))
 
 
 def _candidates(
