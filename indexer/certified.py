@@ -7,6 +7,7 @@ added to the bounds, so that the proof holds for what a plain scan computes, and
 Figures: design/speed.md, "Dense search".
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -15,7 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import CorruptSnapshotError
-from indexer.matrix import DEAD_SCORE, Floats, Rows, TopK, block_top_k, dot_scores, gathered_scores, rounding_error
+from indexer.matrix import (
+    DEAD_SCORE,
+    Floats,
+    Rows,
+    TopK,
+    block_top_k,
+    dot_scores,
+    gathered_scores,
+    rounding_error,
+    top_candidates,
+)
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -27,8 +38,9 @@ _GATHER_COST: Final = 1.4
 """Reading a row of its own costs so many times what reading it in passing does."""
 _WORTH_RESCORING: Final = 0.35
 """With more survivors than this share of the rows, one plain scan is faster than gathering them."""
-_FIRST_LOOK: Final = 128
-"""Rows whose scores set the first threshold."""
+_ALWAYS_RESCORED: Final = 128
+_FIRST_LOOK: Final = 64
+"""Rows, at least, whose scores set the first threshold."""
 
 
 class CertifiedTopK(NamedTuple):
@@ -87,13 +99,14 @@ class CertifiedHead:
         """(n_rows,) a bound for each row: a plain scan with the (d,) query finds no higher score."""
         exact = query.astype(np.float64)
         head = exact @ self.basis
-        rest = _rest_norm(float(exact @ exact), float(head @ head))
-        column = np.append(head, rest).astype(np.float32)
+        square = float(exact @ exact)
+        column = np.empty(len(head) + 1, dtype=np.float32)
+        column[:-1] = head
+        column[-1] = _rest_norm(square, float(head @ head))
         upper = np.matmul(column, self.tiles).reshape(-1)[: self.n_rows]
         # The product's own rounding, that of the plain scan which it stands for, and that of the stored numbers.
         terms = rounding_error(len(query)) + rounding_error(len(column))
-        margin = terms * self.max_norm * float(np.sqrt(exact @ exact))
-        upper += np.float32(margin)
+        upper += np.float32(terms * self.max_norm * math.sqrt(square))
         return upper
 
 
@@ -164,10 +177,9 @@ def bounded_top_k(
     `exact`: the scores of ascending rows, none above its bound. None where so many rows would have to be worked out
     that it is better to do it for all.
     """
-    first = np.sort(block_top_k(upper, max(_FIRST_LOOK, 2 * k)))
-    kth = _kth_best(exact(first), k)
-    rows = np.flatnonzero(upper >= kth if kth > above else upper > above)
-    if len(rows) > max(_FIRST_LOOK, _WORTH_RESCORING * len(upper)):
+    kth = _kth_best(exact(top_candidates(upper, min(max(_FIRST_LOOK, 2 * k), len(upper)))), k)
+    rows = (upper >= kth if kth > above else upper > above).nonzero()[0]
+    if len(rows) > max(_ALWAYS_RESCORED, _WORTH_RESCORING * len(upper)):
         return None
     scores = exact(rows)
     best = block_top_k(scores, k)
@@ -177,7 +189,9 @@ def bounded_top_k(
 
 def _kth_best(scores: Floats, k: int) -> float:
     """The k-th best score; less than any where there are not so many."""
-    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if 0 < k <= len(scores) else -np.inf
+    if not 0 < k <= len(scores):
+        return -math.inf
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k])
 
 
 def _live_top_k(scores: Floats, k: int) -> TopK:
@@ -218,9 +232,10 @@ def _fastest_head(rotated: Floats, generator: np.random.Generator) -> int:
 
 
 def _rest_norm(square: float, head_square: float) -> float:
-    return float(_rest_norms(np.array(square), np.array(head_square)))
+    """The norm of what lies outside the basis, never too small: 1e-12 stands for the rounding of both float64 sums."""
+    return math.sqrt(max(square - head_square, 0.0) + 1e-12 * square)
 
 
 def _rest_norms(squares: _Doubles, head_squares: _Doubles) -> _Doubles:
-    """Norms of what lies outside the basis, never too small: 1e-12 stands for the rounding of both float64 sums."""
+    """As `_rest_norm`, of (n,) rows."""
     return np.sqrt(np.maximum(squares - head_squares, 0.0) + 1e-12 * squares)

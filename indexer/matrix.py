@@ -27,6 +27,7 @@ DEAD_SCORE: Final = np.float32(-2.0)
 """What does not lie above it was taken out by a penalty."""
 
 _GATHER_ROWS: Final = 1024  # one block of a gather stays in L2
+_GATHERED_WHOLE: Final = 256  # so few rows are gathered before their runs are found
 _WORTHWHILE_RUN: Final = 64  # rows of a run, on average, from which reading runs beats gathering rows
 _LEAST_BLOCKS: Final = 1024
 _MOST_IN_BLOCK: Final = 256
@@ -72,6 +73,8 @@ def gathered_scores(vectors: Floats, rows: Rows, query: Floats) -> Floats:
     if count and int(rows[-1]) - int(rows[0]) + 1 == count:
         first = int(rows[0])
         return dot_scores(vectors[first : first + count], query)
+    if count <= _GATHERED_WHOLE:
+        return np.vecdot(vectors.take(rows, axis=0), query)
     scores = np.empty(count, dtype=np.float32)
     starts = np.flatnonzero(np.diff(rows) != 1) + 1
     if len(starts) * _WORTHWHILE_RUN < count:
@@ -96,19 +99,24 @@ def block_top_k(scores: Floats, k: int) -> Rows:
     The k-th highest of many block maxima is a bound that the k best reach. A block is every `width`-th score: maxima
     of such blocks are taken element by element, with SIMD; those of neighbours are reductions of many short rows.
     """
-    count = len(scores)
-    k = min(k, count)
+    k = min(k, len(scores))
     if k <= 0:
         return np.empty(0, dtype=np.int64)
+    candidates = top_candidates(scores, k)
+    return _sorted_top_k(scores if len(candidates) == len(scores) else scores[candidates], candidates, k)
+
+
+def top_candidates(scores: Floats, k: int) -> Rows:
+    """Positions, ascending, of at least the k highest of (n,) scores and of few others; every one where n is small."""
+    count = len(scores)
     width = max(_LEAST_BLOCKS, 8 * k, count // _MOST_IN_BLOCK)
     if 2 * width > count:
-        return _sorted_top_k(scores, np.arange(count, dtype=np.int64), k)
+        return np.arange(count, dtype=np.int64)
     # Here and below no function of numpy's written in Python: in a small catalog they take longer than what they do.
     maxima = np.maximum.reduce(scores[: count - count % width].reshape(-1, width))
     maxima.partition(width - k)
     # Ties at the bound are all looked at, so that the lowest rows win.
-    candidates = (scores >= maxima[width - k]).nonzero()[0]
-    return _sorted_top_k(scores[candidates], candidates, k)
+    return (scores >= maxima[width - k]).nonzero()[0]
 
 
 def _sorted_top_k(scores: Floats, positions: Rows, k: int) -> Rows:
