@@ -13,16 +13,13 @@ import orjson
 from indexer.definition import ToolAnnotations, ToolDefinition, ToolExecutor
 from indexer.errors import InvalidToolError, SourceError
 from indexer.sources.entries import Entry, Placed, SourceOptions, hints_of_method, missing_extra, reported
+from indexer.sources.google_schema import BODY_DEPTH, DiscoverySchemas, parameter_schema
 from indexer.sources.prose import plain_text
 
 DESCRIPTION_LIMIT: Final = 1_500
-PARAMETER_LIMIT: Final = 300
-NESTED_LIMIT: Final = 120
-BODY_DEPTH: Final = 4
 RESPONSE_DEPTH: Final = 3
 MAX_BODY_BYTES: Final = 16 * 1024
 MAX_RESPONSE_BYTES: Final = 4 * 1024
-MAX_ENUM: Final = 60
 
 ALL_VERSIONS: Final = "all"
 
@@ -157,8 +154,8 @@ class Api:
         self._namespace = f"{prefix}.{self._name}.{self._version}"
         self._title = str(document.get("title") or document.get("canonicalName") or self._name)
         schemas = cast(Mapping[str, Mapping[str, Any]], document.get("schemas", {}))
-        self._bodies = _Schemas(schemas, documented=True)
-        self._responses = _Schemas(schemas, documented=False)
+        self._bodies = DiscoverySchemas(schemas, documented=True)
+        self._responses = DiscoverySchemas(schemas, documented=False)
 
     def definitions(self) -> Iterator[ToolDefinition | InvalidToolError]:
         """One definition a method, resources in the document's order."""
@@ -201,7 +198,7 @@ class Api:
         parameters = cast(Mapping[str, Mapping[str, Any]], method.get("parameters", {}))
         ordered = [name for name in cast(Sequence[str], method.get("parameterOrder", ())) if name in parameters]
         for name in dict.fromkeys([*ordered, *sorted(parameters)]):
-            properties[name] = _parameter(parameters[name])
+            properties[name] = parameter_schema(parameters[name])
             required += [name] if parameters[name].get("required") else []
         request = cast(Mapping[str, Any], method.get("request") or {})
         if "$ref" in request:
@@ -218,85 +215,3 @@ def _methods(resource: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from cast(Mapping[str, Mapping[str, Any]], resource.get("methods", {})).values()
     for inner in cast(Mapping[str, Mapping[str, Any]], resource.get("resources", {})).values():
         yield from _methods(inner)
-
-
-def _parameter(parameter: Mapping[str, Any]) -> Mapping[str, Any]:
-    schema = _scalar(parameter, PARAMETER_LIMIT)
-    return {"type": "array", "items": schema} if parameter.get("repeated") else schema
-
-
-def _scalar(declared: Mapping[str, Any], limit: int, *, documented: bool = True) -> dict[str, Any]:
-    kind = declared.get("type")
-    schema: dict[str, Any] = {"type": kind} if kind in ("string", "integer", "number", "boolean") else {}
-    enum = cast(Sequence[str], declared.get("enum", ()))
-    if 0 < len(enum) <= MAX_ENUM:
-        schema["enum"] = list(dict.fromkeys(enum))
-    if declared.get("format"):
-        schema["format"] = declared["format"]
-    if documented and declared.get("description"):
-        schema["description"] = plain_text(str(declared["description"]), limit)
-    return schema
-
-
-class _Schemas:
-    """Schemas with their references written out, cut at a depth, shared by all methods of the document."""
-
-    def __init__(self, schemas: Mapping[str, Mapping[str, Any]], *, documented: bool) -> None:
-        self._schemas = schemas
-        self._documented = documented
-        self._built: dict[tuple[str, int], dict[str, Any]] = {}
-
-    def fitting(self, name: str, depth: int, limit: int) -> Mapping[str, Any]:
-        """A schema at the greatest depth up to `depth` that takes at most `limit` bytes of JSON."""
-        for levels in range(depth, 1, -1):
-            schema = self._named(name, levels)
-            if len(orjson.dumps(schema)) <= limit:
-                return schema
-        return self._named(name, 1)
-
-    def _named(self, name: str, levels: int) -> dict[str, Any]:
-        known = self._built.get((name, levels))
-        if known is None:
-            known = self._built[name, levels] = self._of(self._schemas.get(name, {}), levels)
-        return known
-
-    def _of(self, declared: Mapping[str, Any], levels: int) -> dict[str, Any]:
-        if "$ref" in declared:
-            schema = self._named(str(declared["$ref"]), levels)
-            return self._described(schema, declared, levels) if declared.get("description") else schema
-        kind = declared.get("type")
-        if kind == "object" or "properties" in declared:
-            return self._described(self._object(declared, levels), declared, levels)
-        if kind == "array":
-            items = self._of(declared.get("items", {}), levels) if levels else {}
-            return self._described({"type": "array", "items": items} if items else {"type": "array"}, declared, levels)
-        return _scalar(declared, self._limit(levels), documented=self._documented)
-
-    def _object(self, declared: Mapping[str, Any], levels: int) -> dict[str, Any]:
-        members = cast(Mapping[str, Mapping[str, Any]], declared.get("properties", {}))
-        schema: dict[str, Any] = {"type": "object"}
-        if members and levels == 0:
-            listed = ", ".join(list(members)[:12]) + (", ..." if len(members) > 12 else "")
-            return schema | ({"description": f"Fields: {listed}"} if self._documented else {})
-        if members:
-            # What only the service writes is no argument of a caller.
-            schema["properties"] = {
-                name: self._of(member, levels - 1)
-                for name, member in members.items()
-                if not (self._documented and member.get("readOnly"))
-            }
-        if levels and isinstance(declared.get("additionalProperties"), Mapping):
-            schema["additionalProperties"] = self._of(declared["additionalProperties"], levels - 1)
-        return schema
-
-    def _described(self, schema: dict[str, Any], declared: Mapping[str, Any], levels: int) -> dict[str, Any]:
-        text = declared.get("description")
-        if not text or not self._documented:
-            return schema
-        fields = str(schema.get("description", ""))
-        said = plain_text(str(text), self._limit(levels))
-        return {**schema, "description": f"{said} {fields}" if fields.startswith("Fields: ") else said}
-
-    @staticmethod
-    def _limit(levels: int) -> int:
-        return PARAMETER_LIMIT if levels >= BODY_DEPTH - 1 else NESTED_LIMIT
