@@ -5,26 +5,17 @@ the gateway comes out as it went in: unknown fields, unknown content parts and t
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from gateway.chat.exchange import ChatResponse, Usage
 from gateway.chat.json_text import encode_json as encode_json  # for whoever puts a body on the wire
-from gateway.chat.messages import (
-    AssistantMessage,
-    Content,
-    Message,
-    SystemMessage,
-    ToolCall,
-    ToolResponse,
-    ToolResponseMessage,
-    UserMessage,
-)
 from gateway.chat.prompt import ChatOptions, Prompt, ToolSpec
 from gateway.errors import InvalidRequestError, ModelError
-
-REASONING_FIELDS: Final = ("reasoning_content", "reasoning")
-"""Where OpenAI-compatible servers put a model's thinking: the first is DeepSeek's, the second OpenRouter's."""
+from gateway.models.wire_checks import array_at, kind_of, object_at, string_at
+from gateway.models.wire_messages import REASONING_FIELDS as REASONING_FIELDS
+from gateway.models.wire_messages import assistant_from_wire, assistant_to_wire, message_to_wire, messages_from_wire
+from gateway.models.wire_messages import call_to_wire as call_to_wire
 
 _NO_PARAMETERS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
@@ -37,16 +28,16 @@ def prompt_from_wire(body: object) -> Prompt:
 
     `stream` is left to whoever answers the request. Raises: InvalidRequestError, naming the place.
     """
-    request = _object(body, "", "the body")
-    entries = _array(request.get("messages"), "messages")
+    request = object_at(body, "", "the body")
+    entries = array_at(request.get("messages"), "messages")
     if not entries:
         raise InvalidRequestError("messages", "must hold at least one message")
     model = request.get("model")
     if model is not None and not isinstance(model, str):
-        raise InvalidRequestError("model", f"must be a string, got {_kind(model)}")
+        raise InvalidRequestError("model", f"must be a string, got {kind_of(model)}")
     tools = request.get("tools")
     return Prompt(
-        messages=_messages_from_wire(entries),
+        messages=messages_from_wire(entries),
         tools=() if tools is None else tools_from_wire(tools),
         options=ChatOptions(
             model=model or "",
@@ -83,27 +74,27 @@ def tools_from_wire(tools: object, place: str = "tools") -> tuple[ToolSpec, ...]
     """The specs of a request's tools, each keeping the exact object. Raises: InvalidRequestError."""
     return tuple(
         _tool_from_wire(entry, f"{place}[{index}]")
-        for index, entry in enumerate(_array(tools, place, may_be_empty=True))
+        for index, entry in enumerate(array_at(tools, place, may_be_empty=True))
     )
 
 
 def _tool_from_wire(entry: object, place: str) -> ToolSpec:
-    tool = _object(entry, place)
-    kind = _string(tool.get("type"), f"{place}.type")
+    tool = object_at(entry, place)
+    kind = string_at(tool.get("type"), f"{place}.type")
     if kind != "function":
         # Custom and provider-run tools keep their own shape; only their name, where they have one, matters to the loop.
         body = tool.get(kind)
         named = cast("Mapping[str, Any]", body) if isinstance(body, Mapping) else tool
         name = named.get("name")
         return ToolSpec(name=name if isinstance(name, str) else kind, description="", parameters={}, wire=tool)
-    function = _object(tool.get("function"), f"{place}.function")
-    name = _string(function.get("name"), f"{place}.function.name")
+    function = object_at(tool.get("function"), f"{place}.function")
+    name = string_at(function.get("name"), f"{place}.function.name")
     if not name:
         raise InvalidRequestError(f"{place}.function.name", "must not be empty")
     description = function.get("description")
     parameters = function.get("parameters")
     if parameters is not None:
-        parameters = _object(parameters, f"{place}.function.parameters")
+        parameters = object_at(parameters, f"{place}.function.parameters")
     return ToolSpec(
         name=name,
         description=description if isinstance(description, str) else "",
@@ -122,184 +113,6 @@ def tool_to_wire(tool: ToolSpec) -> Mapping[str, Any]:
     }
 
 
-# Messages
-
-
-def _messages_from_wire(entries: Sequence[object]) -> tuple[Message, ...]:
-    """Messages in order, the results of one assistant message gathered in one ToolResponseMessage."""
-    messages: list[Message] = []
-    results: list[ToolResponse] = []
-    names: dict[str, str] = {}
-    for index, value in enumerate(entries):
-        place = f"messages[{index}]"
-        entry = _object(value, place)
-        role = _string(entry.get("role"), f"{place}.role")
-        if role == "tool":
-            results.append(_tool_result(entry, place, names))
-            continue
-        if results:
-            messages.append(ToolResponseMessage(responses=tuple(results)))
-            results = []
-        parse = _PARSERS.get(role)
-        if parse is None:
-            known = ", ".join(sorted([*_PARSERS, "tool"]))
-            raise InvalidRequestError(f"{place}.role", f"{role!r} is not a role; it must be one of {known}")
-        message = parse(entry, place)
-        if isinstance(message, AssistantMessage):
-            names.update((call.id, call.name) for call in message.tool_calls)
-        messages.append(message)
-    if results:
-        messages.append(ToolResponseMessage(responses=tuple(results)))
-    return tuple(messages)
-
-
-def _system(entry: Mapping[str, Any], place: str) -> Message:
-    content = _content(entry.get("content"), f"{place}.content")
-    extra = _rest(entry, "content", "role")
-    return SystemMessage(
-        content=content, extra=extra if entry["role"] == "system" else {"role": entry["role"], **extra}
-    )
-
-
-def _user(entry: Mapping[str, Any], place: str) -> Message:
-    return UserMessage(
-        content=_content(entry.get("content"), f"{place}.content"), extra=_rest(entry, "content", "role")
-    )
-
-
-def _legacy_function_result(entry: Mapping[str, Any], place: str) -> Message:
-    """A result of the retired `functions` API: passed on as it is, for there is no call id to pair it with."""
-    content = entry.get("content")
-    return UserMessage(
-        content="" if content is None else _content(content, f"{place}.content"), extra=_rest(entry, "content")
-    )
-
-
-def _assistant(entry: Mapping[str, Any], place: str) -> Message:
-    return assistant_from_wire(entry, place)
-
-
-_PARSERS: Final[Mapping[str, Callable[[Mapping[str, Any], str], Message]]] = {
-    "system": _system,
-    "developer": _system,
-    "user": _user,
-    "assistant": _assistant,
-    "function": _legacy_function_result,
-}
-
-
-def assistant_from_wire(entry: Mapping[str, Any], place: str = "message") -> AssistantMessage:
-    """An assistant message of a request or of an answer. Raises: InvalidRequestError, naming the place."""
-    given = entry.get("content")
-    calls = entry.get("tool_calls")
-    extra = _rest(entry, "role", "content", "tool_calls")
-    if calls and given == "":
-        extra["content"] = ""  # null is what we write there ourselves; the client wrote "", so it stays ""
-    if calls is None and given is None and not extra:
-        raise InvalidRequestError(f"{place}.content", "is missing: an assistant message needs content or tool_calls")
-    return AssistantMessage(
-        content="" if given is None else _content(given, f"{place}.content"),
-        tool_calls=()
-        if calls is None
-        else tuple(
-            _call_from_wire(call, f"{place}.tool_calls[{index}]")
-            for index, call in enumerate(_array(calls, f"{place}.tool_calls", may_be_empty=True))
-        ),
-        reasoning=next((entry[name] for name in REASONING_FIELDS if isinstance(entry.get(name), str)), ""),
-        extra=extra,
-    )
-
-
-def _call_from_wire(value: object, place: str) -> ToolCall:
-    call = _object(value, place)
-    call_id = _string(call.get("id"), f"{place}.id")
-    if call.get("type", "function") != "function":
-        kind = _string(call.get("type"), f"{place}.type")
-        body = _object(call.get(kind), f"{place}.{kind}")
-        return ToolCall(id=call_id, name=str(body.get("name", kind)), arguments="", extra=_rest(call, "id"))
-    function = _object(call.get("function"), f"{place}.function")
-    extra = _rest(call, "id", "type", "function", "index")
-    if rest := _rest(function, "name", "arguments"):
-        extra["function"] = rest
-    arguments = function.get("arguments", "")
-    return ToolCall(
-        id=call_id,
-        name=_string(function.get("name"), f"{place}.function.name"),
-        arguments=_string(arguments, f"{place}.function.arguments", hint=" holding a JSON object"),
-        extra=extra,
-    )
-
-
-def call_to_wire(call: ToolCall) -> dict[str, Any]:
-    """A tool call as an assistant message carries it."""
-    if "type" in call.extra:  # not a function call: the whole of it is in `extra`
-        return {"id": call.id, **call.extra}
-    function = {"name": call.name, "arguments": call.arguments, **call.extra.get("function", {})}
-    rest = {name: value for name, value in call.extra.items() if name != "function"}
-    return {"id": call.id, "type": "function", "function": function, **rest}
-
-
-def _tool_result(entry: Mapping[str, Any], place: str, names: Mapping[str, str]) -> ToolResponse:
-    call_id = _string(entry.get("tool_call_id"), f"{place}.tool_call_id")
-    if call_id not in names:
-        raise InvalidRequestError(
-            f"{place}.tool_call_id", f"no assistant message before it made a call with the id {call_id!r}"
-        )
-    return ToolResponse(
-        id=call_id,
-        name=names[call_id],
-        content=_content(entry.get("content"), f"{place}.content"),
-        extra=_rest(entry, "role", "tool_call_id", "content"),
-    )
-
-
-def message_to_wire(message: Message) -> list[dict[str, Any]]:
-    """A message as requests carry it: one object, or one for each tool result."""
-    match message:
-        case SystemMessage():
-            return [{"role": "system", "content": _content_to_wire(message.content), **message.extra}]
-        case UserMessage():
-            return [{"role": "user", "content": _content_to_wire(message.content), **message.extra}]
-        case AssistantMessage():
-            return [assistant_to_wire(message)]
-        case ToolResponseMessage():
-            return [
-                {
-                    "role": "tool",
-                    "tool_call_id": response.id,
-                    "content": _content_to_wire(response.content),
-                    **response.extra,
-                }
-                for response in message.responses
-            ]
-
-
-def assistant_to_wire(message: AssistantMessage) -> dict[str, Any]:
-    """An assistant message with its calls; content is null where there are only calls."""
-    content = _content_to_wire(message.content)
-    entry: dict[str, Any] = {"role": "assistant", "content": content}
-    if message.tool_calls:
-        entry["content"] = content or None
-        entry["tool_calls"] = [call_to_wire(call) for call in message.tool_calls]
-    entry.update(message.extra)
-    return entry
-
-
-def _content(value: object, place: str) -> Content:
-    if isinstance(value, str):
-        return value
-    if value is None:
-        raise InvalidRequestError(place, "is missing")
-    if not isinstance(value, list):
-        raise InvalidRequestError(place, f"must be a string or an array of content parts, got {_kind(value)}")
-    parts = cast("list[object]", value)
-    return tuple(_object(part, f"{place}[{index}]") for index, part in enumerate(parts))
-
-
-def _content_to_wire(content: Content) -> str | list[Mapping[str, Any]]:
-    return content if isinstance(content, str) else list(content)
-
-
 # Answers
 
 
@@ -312,8 +125,8 @@ def response_from_wire(body: object) -> ChatResponse:
     if not isinstance(choices, list) or not choices:
         raise ModelError("the model's answer has no choices")
     try:
-        choice = _object(cast("list[object]", choices)[0], "choices[0]")
-        entry = _object(choice.get("message"), "choices[0].message")
+        choice = object_at(cast("list[object]", choices)[0], "choices[0]")
+        entry = object_at(choice.get("message"), "choices[0].message")
         # Null and empty fields (`refusal`, `annotations`) say nothing, and stricter servers refuse them when replayed.
         told = {name: value for name, value in entry.items() if name == "content" or value not in (None, [], {})}
         if told.get("content") is None and "tool_calls" not in told:
@@ -413,55 +226,9 @@ def error_from_wire(value: object) -> ModelError:
 
 def _answer_object(body: object) -> Mapping[str, Any]:
     if not isinstance(body, Mapping):
-        raise ModelError(f"the model's answer is {_kind(body)}, not a JSON object")
+        raise ModelError(f"the model's answer is {kind_of(body)}, not a JSON object")
     return cast("Mapping[str, Any]", body)
-
-
-# Checks
-
-
-def _object(value: object, place: str, what: str = "") -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidRequestError(place, f"{what} must be an object, got {_kind(value)}".strip())
-    return cast("Mapping[str, Any]", value)
-
-
-def _array(value: object, place: str, *, may_be_empty: bool = False) -> list[object]:
-    if value is None and not may_be_empty:
-        raise InvalidRequestError(place, "is missing")
-    if not isinstance(value, list):
-        raise InvalidRequestError(place, f"must be an array, got {_kind(value)}")
-    return cast("list[object]", value)
-
-
-def _string(value: object, place: str, *, hint: str = "") -> str:
-    if value is None:
-        raise InvalidRequestError(place, "is missing")
-    if not isinstance(value, str):
-        raise InvalidRequestError(place, f"must be a string{hint}, got {_kind(value)}")
-    return value
-
-
-def _rest(entry: Mapping[str, Any], *known: str) -> dict[str, Any]:
-    return {name: value for name, value in entry.items() if name not in known}
 
 
 def _count(value: object) -> int:
     return value if isinstance(value, int) else 0
-
-
-def _kind(value: object) -> str:
-    """The JSON name of a value's type."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case _:
-            return "an object"
