@@ -105,7 +105,8 @@ class ServerToolIndex:
     async def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
         """As `ToolIndex.search`. Raises: StoreUnavailableError, StoreError."""
         started = time.perf_counter()
-        measure, revision = self._measurer.measure, self._writer.revision
+        measure, calibrating = self._measurer.measure, self._measurer.is_pending
+        revision = self._writer.revision
         if self._memory.is_outgrown(revision, measure.tools):
             self._memory = CatalogMemory(self._reader, revision)
         response = await search_server(
@@ -118,7 +119,7 @@ class ServerToolIndex:
             response,
             stale=stale > 0,
             stale_seconds=stale,
-            calibrating=measure.is_pending,
+            calibrating=calibrating,
             took_ms=round((time.perf_counter() - started) * 1e3, 3),
         )
 
@@ -189,7 +190,7 @@ class ServerToolIndex:
 
     def _searching(self) -> str:
         measure = self._measurer.measure
-        measured = "not measured yet" if measure.is_pending else f"measured at {measure.tools:,} tools"
+        measured = "not measured yet" if not measure.catalog_id else f"measured at {measure.tools:,} tools"
         return f"candidates from the Qdrant server, ranked here; the catalog: {measured}"
 
     def _stale_seconds(self) -> float:

@@ -13,7 +13,7 @@ from indexer.candidates import Floats, WholeWords
 from indexer.confidence import UNCALIBRATED, Calibration
 from indexer.errors import CorruptSnapshotError, StoreError
 from indexer.lexical import FIELDS
-from indexer.replica import MOVED_SHARE, WORTH_CALIBRATING
+from indexer.replica import MOVED_SHARE
 from indexer.search import SearchScope
 from indexer.snapshot import SNAPSHOT_FORMAT
 from indexer.sparse import AVERAGE_TERMS
@@ -34,11 +34,6 @@ class CatalogMeasure:
     average_lengths: Floats
     """(fields,) terms of each field, in the order of `FIELDS`."""
     calibration: Calibration = UNCALIBRATED
-
-    @property
-    def is_pending(self) -> bool:
-        """Whether what is called weak does not yet go by this catalog, and will."""
-        return not self.catalog_id or (self.tools >= WORTH_CALIBRATING and self.calibration.scale is None)
 
     def is_outgrown_by(self, tools: int) -> bool:
         """Whether a catalog that has so many tools now is another than the one that was measured."""

@@ -98,6 +98,11 @@ class Measurer:
         # So many changes can at most have come, or gone.
         return self.measure.is_outgrown_by(self.measure.tools + self._writer.revision - self._looked_at)
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether what is called weak does not go by this catalog yet, but may soon."""
+        return self.measure.calibration.scale is None and self.is_due
+
     def start_if_due(self) -> None:
         """Measure in the background, in the event loop that is running, unless that is under way or just failed."""
         if self.is_due and (self._task is None or self._task.done()) and self._monotonic() >= self._not_before:

@@ -13,7 +13,7 @@ from indexer.cosine_scale import cosine_scale
 from indexer.errors import CorruptSnapshotError
 from indexer.search import SearchScope, ToolSearchRequest, ToolSearchResponse
 from indexer.server_index import ServerToolIndex
-from indexer.server_measure import CatalogMeasure, load_measure, save_measure, unmeasured
+from indexer.server_measure import CatalogMeasure, load_measure, save_measure
 from indexer.settings import IndexerSettings
 from tests.indexer.catalogs import DIMENSIONS, CountingEmbedder, tool
 from tests.indexer.on_server import on_server, settings_for
@@ -54,6 +54,20 @@ async def test_answers_say_that_the_catalog_is_being_measured_until_it_is(settin
         await index.measured()
         assert not (await searched(index)).calibrating
         assert await measured_at(index) == "measured at 24 tools"
+
+
+async def test_a_catalog_that_grew_from_a_few_tools_is_being_measured_too(settings: IndexerSettings) -> None:
+    async with on_server(settings) as (index, _):
+        await index.register(TOOLS[:3])
+        await index.measured()
+        assert not (await searched(index)).calibrating
+        async with on_server(settings) as (other, _):
+            await other.register(TOOLS)
+        await index.delete([TOOLS[0].key])
+        assert (await searched(index)).calibrating
+        await index.register(TOOLS[:1])
+        await index.measured()
+        assert not (await searched(index)).calibrating
 
 
 async def test_a_measure_survives_a_restart(
@@ -176,7 +190,6 @@ def test_a_measure_is_read_back_as_it_was_and_for_its_own_catalog_and_encoder_on
     small = load(path)
     assert small is not None
     assert small.calibration is UNCALIBRATED
-    assert not small.is_pending
 
 
 def test_a_scope_is_the_whole_catalog_where_nothing_is_left_out_of_one_tenant() -> None:
@@ -185,10 +198,3 @@ def test_a_scope_is_the_whole_catalog_where_nothing_is_left_out_of_one_tenant() 
     assert not shared.is_whole(SearchScope())
     for scope in (SearchScope(namespaces=frozenset({"shop"})), SearchScope(tags=frozenset({"x"}))):
         assert not alone.is_whole(scope)
-
-
-def test_a_catalog_that_was_not_looked_at_is_pending_whatever_it_holds() -> None:
-    assert unmeasured(0).is_pending
-    assert unmeasured(1000).is_pending
-    assert measure(tools=1000, calibration=UNCALIBRATED).is_pending
-    assert not measure().is_pending
