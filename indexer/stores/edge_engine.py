@@ -57,7 +57,7 @@ class EdgeEngine:
         self._take(Path(folder), patience_seconds)
         try:
             self._shard = self._edge.EdgeShard.load(str(Path(folder) / SHARD))
-        except BaseException:
+        except BaseException:  # an interrupt too: nobody would let go of the lock
             self._release()
             raise
         _note(Path(folder) / OWNER, owner)
@@ -71,7 +71,7 @@ class EdgeEngine:
                 raise RuntimeError("another process has just made it; try again")
             shutil.rmtree(Path(folder) / SHARD, ignore_errors=True)
             self._shard = self._made(Path(folder) / SHARD, dimensions)
-        except BaseException:
+        except BaseException:  # an interrupt too: nobody would let go of the lock
             self._release()
             raise
         _note(Path(folder) / OWNER, owner)
