@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from indexer.definition import ToolDefinition
 from indexer.search import SearchScope
 from indexer.vector_index import VectorToolIndex
@@ -80,6 +82,20 @@ async def test_a_tool_that_the_caller_has_stands_for_its_duplicates() -> None:
     held = [hit for hit in response.results if hit.definition.name == "list_orders"]
     assert [hit.definition.key for hit in held] == [known]
     assert len(held[0].also_in) == 7
+
+
+@pytest.mark.parametrize("best", ["post", "postv2"])
+async def test_a_newer_version_stands_for_the_older_with_the_place_and_the_score_of_the_better_match(best: str) -> None:
+    index = make_index()
+    texts = dict.fromkeys(("post", "postv2"), "An edition.") | {best: "Send a letter to a customer."}
+    await index.register([*(tool("send_letter", text, namespace=name) for name, text in texts.items()), *SHOP])
+    asked = request("a letter to a customer", k=3)
+    apart = (await index.search(replace(asked, collapse_duplicates=False))).results
+    first = (await index.search(asked)).results[0]
+    assert apart[0].definition.namespace == best
+    assert apart[1].score < apart[0].score
+    assert (first.definition.namespace, first.also_in) == ("postv2", ("post",))
+    assert first.score == apart[0].score
 
 
 async def test_two_needs_share_one_of_the_duplicates() -> None:

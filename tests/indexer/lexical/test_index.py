@@ -1,6 +1,7 @@
 """BM25F scores, exact after every change."""
 
 import math
+import random
 from collections import Counter
 from collections.abc import Sequence
 
@@ -63,6 +64,17 @@ def test_the_score_of_a_worked_example() -> None:
 @given(documents=st.lists(_DOCUMENTS, max_size=12), query=_TEXTS)
 def test_scores_equal_a_plain_double_precision_reference(documents: list[ToolDocument], query: str) -> None:
     np.testing.assert_allclose(_index(*documents).scores(query), _reference(documents, query), rtol=2e-5, atol=1e-6)
+
+
+def test_scores_of_many_rows_equal_the_reference_too() -> None:
+    draw = random.Random(7)
+    documents = [
+        ToolDocument(name=draw.choice(_WORDS), description=" ".join(draw.choices(_WORDS, k=draw.randint(0, 9))))
+        for _ in range(150)
+    ]
+    expected = _reference(documents, "refund an order")
+
+    np.testing.assert_allclose(_index(*documents).scores("refund an order"), expected, rtol=2e-5, atol=1e-6)
 
 
 @settings(max_examples=60, deadline=None)
