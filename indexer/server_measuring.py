@@ -29,19 +29,18 @@ from indexer.server_measure import CatalogMeasure, load_measure, save_measure, u
 from indexer.server_reading import ServerReader
 from indexer.server_writing import ServerCatalogWriter
 from indexer.sparse import query_terms
-from indexer.stores.base import StoredTool
 from indexer.stores.payload import tool_of
 from indexer.stores.qdrant_query import QueryText, any_tenant, candidates_query, rarity_query
 
 if TYPE_CHECKING:
-    from qdrant_client.http.models import QueryRequest
+    from qdrant_client.http.models import QueryRequest, ScoredPoint
 
 _log = logging.getLogger(__name__)
 
 _SAMPLE: Final = 2_048
 """Tools that tell what all are like: a mean length comes out to about 3 %."""
-_REQUESTS_AT_ONCE: Final = 16
-"""Foreign requests in one batch; with what they find, some 3 MB."""
+_REQUESTS_AT_ONCE: Final = 4
+"""Foreign requests in one batch; what they find is read in the event loop, some 20 ms at a time."""
 _WANTED: Final = 8
 """Places of a foreign request that are looked at: the first, and the one it is compared with."""
 _PAUSE_SECONDS: Final = 60.0
@@ -72,6 +71,7 @@ class Measurer:
         self.measure = self._load()
         """The newest one."""
         self._looked_at = self.measure.revision
+        self._counted = self.measure.tools
 
     def _load(self) -> CatalogMeasure:
         writer = self._writer
@@ -95,8 +95,8 @@ class Measurer:
         """Whether the catalog may be another than the one that was measured: asks nobody."""
         if self._writer.catalog_id != self.measure.catalog_id:
             return True
-        # So many changes can at most have come, or gone.
-        return self.measure.is_outgrown_by(self.measure.tools + self._writer.revision - self._looked_at)
+        changes = self._writer.revision - self._looked_at  # so many tools can at most have come, or gone
+        return any(self.measure.is_outgrown_by(self._counted + moved) for moved in (changes, -changes))
 
     @property
     def is_pending(self) -> bool:
@@ -126,6 +126,9 @@ class Measurer:
         except IndexerError as error:
             self._not_before = self._monotonic() + _PAUSE_SECONDS
             _log.warning("the catalog cannot be measured; weak matches are told as before: %s", error)
+        except Exception:  # noqa: BLE001  nobody waits for the task: its fault would first be told by `aclose`
+            self._not_before = self._monotonic() + _PAUSE_SECONDS
+            _log.exception("the catalog cannot be measured; weak matches are told as before")
 
     async def _measure_if_outgrown(self) -> None:
         catalog_id, revision = self._writer.catalog_id, self._writer.revision
@@ -133,7 +136,7 @@ class Measurer:
         if self.measure.catalog_id != catalog_id or self.measure.is_outgrown_by(tools):
             self.measure = await self._measured(catalog_id, revision, tools)
             await anyio.to_thread.run_sync(self._keep, self.measure)
-        self._looked_at = revision
+        self._looked_at, self._counted = revision, tools
 
     def _keep(self, measure: CatalogMeasure) -> None:
         if self._path is not None:
@@ -166,18 +169,19 @@ class Measurer:
         rarities = Rarities()
         while terms := rarities.unknown(requests):
             rarities.learn(terms, await self._reader.query([rarity_query(term) for term in terms]))
-        found: list[StoredTool] = []
+        found: list[ScoredPoint] = []
         for start in range(0, len(requests), _REQUESTS_AT_ONCE):
             part = slice(start, start + _REQUESTS_AT_ONCE)
             for points in await self._reader.query(_queries(requests[part], vectors[part])):
-                found += [tool_of(point.payload, point.vector) for point in points]
+                found += points
         known = KnownQueries(dict(zip(requests, vectors, strict=True)), self._embedder)
         words = measure.words(rarities.of(requests, measure.tools))
 
         def calibration() -> Calibration:
             scale = cosine_scale(sample.matrix.vectors, np.arange(sample.n_rows))
-            newest = {tool.key: tool for tool in sorted(found, key=lambda tool: tool.revision)}
-            state = replica_of(list(newest.values()), self._embedder.dimensions)
+            tools = [tool_of(point.payload, point.vector) for point in found]
+            newest = {tool.key: tool for tool in sorted(tools, key=lambda tool: tool.revision)}
+            state = replica_of(list(newest.values()), self._embedder)
             part = as_part(state, words, UNCALIBRATED, measure.revision)
             return calibrate(known, matrix=part.matrix, lexical=part.lexical, scale=scale)
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 _PAGE: Final = 256
+_VECTORS_PAGE: Final = 64
+"""Where vectors come, too: they are read in the event loop."""
 MOST: Final = 10_000
 """Namespaces that are counted, and pinned tools that are read."""
 
@@ -42,7 +44,7 @@ class ServerReader:
         tools: list[StoredTool] = []
         offset: Any = None
         while len(tools) < most:
-            start, size = offset, min(_PAGE, most - len(tools))
+            start, size = offset, min(_VECTORS_PAGE if vectors else _PAGE, most - len(tools))
             records, offset = await self._ask(
                 lambda name: self._client.scroll(
                     name,
