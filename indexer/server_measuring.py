@@ -181,7 +181,7 @@ class Measurer:
             scale = cosine_scale(sample.matrix.vectors, np.arange(sample.n_rows))
             tools = [tool_of(point.payload, point.vector) for point in found]
             newest = {tool.key: tool for tool in sorted(tools, key=lambda tool: tool.revision)}
-            state = replica_of(list(newest.values()), self._embedder)
+            state = replica_of(list(newest.values()), self._embedder.dimensions)
             part = as_part(state, words, UNCALIBRATED, measure.revision)
             return calibrate(known, matrix=part.matrix, lexical=part.lexical, scale=scale)
 
