@@ -5,21 +5,18 @@ command line needs none of them, and the server's first search only two.
 """
 
 import asyncio
-import gc
 import os
 import secrets
-import signal
-import sys
-import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from gateway.home import ServerRecord, remove_server_record, write_server_record
 from gateway.listening import bound_socket, check_listening, is_loopback, url_of
+from gateway.process import on_signals, short_turns, without_garbage_collection
 from gateway.registry.registry import ToolRegistry
 from gateway.registry.remembered_sources import remembered_sources
 from gateway.services import Services
@@ -39,8 +36,6 @@ if TYPE_CHECKING:
     from gateway.chat.tokens import TokenCounter
     from gateway.client import ChatClient
     from gateway.models.base import ChatModel
-
-_TURN_SECONDS: Final = 0.0005
 
 
 @asynccontextmanager
@@ -229,8 +224,8 @@ def run_server(
     check_listening(gateway)
     with (
         closing(bound_socket(gateway.host, gateway.port)) as listener,
-        _without_garbage_collection() as resume_collection,
-        _short_turns(),
+        without_garbage_collection() as resume_collection,
+        short_turns(),
         suppress(KeyboardInterrupt),
     ):
         record = server_record(listener)
@@ -255,7 +250,7 @@ def run_worker(
     on_ready: Callable[[], None],
 ) -> None:
     """As `run_server`, as one of several processes at a port that another one listens on and owns the home of."""
-    with _without_garbage_collection() as resume_collection, _short_turns(), suppress(KeyboardInterrupt):
+    with without_garbage_collection() as resume_collection, short_turns(), suppress(KeyboardInterrupt):
 
         def ready() -> None:
             resume_collection()
@@ -267,56 +262,6 @@ def run_worker(
 def server_record(listener: "socket.socket") -> ServerRecord:
     """Of this process, with a token for the commands of whoever may read it."""
     return ServerRecord(url=url_of(listener), pid=os.getpid(), started_at=time.time(), token=secrets.token_urlsafe(32))
-
-
-@contextmanager
-def _without_garbage_collection() -> Generator[Callable[[], None]]:
-    """Collects nothing until the yielded function is called, or the block ends.
-
-    What a start makes stays: looking through it again and again takes a sixth of the start, and would hold up
-    requests later, so it is also left out of every collection to come.
-    """
-
-    def resume() -> None:
-        gc.freeze()
-        gc.enable()
-
-    gc.disable()
-    try:
-        yield resume
-    finally:
-        gc.enable()
-
-
-@contextmanager
-def _short_turns() -> Generator[None]:
-    """Half a millisecond a turn, not five: requests wait for the interpreter while a thread reads new tools.
-
-    Measured with 64 tools registered at a time without pause: searches take 10 ms in place of 13.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_TURN_SECONDS)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-
-
-@contextmanager
-def _on_signals(handle: Callable[[int, None], None]) -> Generator[None]:
-    """Hand interrupts and requests to terminate to a function; in the main thread, where alone they arrive."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    caught = (signal.SIGINT, signal.SIGTERM)
-    for number in caught:
-        loop.add_signal_handler(number, handle, number, None)
-    try:
-        yield
-    finally:
-        for number in caught:
-            loop.remove_signal_handler(number)
 
 
 async def _serve(
@@ -344,7 +289,7 @@ async def _serve(
         @contextmanager
         def capture_signals(self) -> Generator[None]:
             # uvicorn's own raises the signal again when it is done, and the catalog would not be closed any more.
-            with _on_signals(self.handle_exit):
+            with on_signals(self.handle_exit):
                 yield
 
     try:
