@@ -5,6 +5,7 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,10 +16,13 @@ from gateway.bench.speed.artefacts import kept
 from gateway.bench.speed.data import BenchData, Floats
 from gateway.bench.speed.grown import Grower
 from gateway.bench.speed.lanes import Settings
+from gateway.bench.speed.short_tools import mean_tokens, shortened
 from gateway.bench.speed.statistics import percentile, spread
 from indexer import Embedder, IndexerSettings, ToolDefinition, ToolIndex, ToolSearchRequest, make_embedder, open_index
 
 _WRITES: Final = 200
+_READ_AHEAD: Final = 4096
+_COUNTED: Final = 500
 _QUERY: Final = 60
 """Characters of a description that a search asks with."""
 
@@ -61,7 +65,10 @@ def home_of(data: BenchData, rows: int) -> Path:
 
 
 def fill(settings: Settings) -> Mapping[str, Any]:
-    """Fill a home with so many tools whose vectors are known: tools a second, memory, and memory by part."""
+    """Fill a home with so many tools whose vectors are known: tools a second, memory, and memory by part.
+
+    `short`: with tools as short as those of MCP servers.
+    """
     return anyio.run(_fill, settings)
 
 
@@ -70,11 +77,11 @@ async def _fill(settings: Settings) -> Mapping[str, Any]:
     shutil.rmtree(home, ignore_errors=True)
     encoder = KnownVectors(make_embedder(settings["encoder"]), np.load(settings["vectors"], mmap_mode="r"))
     before = memory_of()
-    index = await open_index(IndexerSettings(home=home), embedder=encoder)
+    index = await open_index(IndexerSettings(home=home), embedder=encoder, for_long=True)
     # The tools are read from files and grown as they go in; that is no part of a registration.
-    tools = _Timed(encoder.announced(Grower(data).tools(rows)))
+    tools = _Timed(map(shortened, Grower(data).tools(rows)) if settings.get("short") else Grower(data).tools(rows))
     started = time.perf_counter()
-    report = await index.register(tools)
+    report = await index.register(encoder.announced(iter(tools)))
     seconds = time.perf_counter() - started - tools.seconds
     stats = await index.stats()
     grown = memory_of() - before
@@ -89,8 +96,17 @@ async def _fill(settings: Settings) -> Mapping[str, Any]:
     }
 
 
+def short_tokens(settings: Settings) -> Mapping[str, Any]:
+    """How many tokens the short tools are, on average."""
+    tools = map(shortened, Grower(BenchData(Path(settings["data"]))).tools(int(settings["rows"])))
+    return {"tokens": mean_tokens(list(islice(tools, _COUNTED)))}
+
+
 class _Timed:
-    """An iterator that knows how long it was waited for."""
+    """An iterator that knows how long it was waited for.
+
+    It reads far ahead: the store writes a batch while the next is read, and would have that time for nothing.
+    """
 
     def __init__(self, values: Iterator[ToolDefinition]) -> None:
         self._values = values
@@ -99,11 +115,11 @@ class _Timed:
     def __iter__(self) -> Iterator[ToolDefinition]:
         while True:
             started = time.perf_counter()
-            value = next(self._values, None)
+            values = list(islice(self._values, _READ_AHEAD))
             self.seconds += time.perf_counter() - started
-            if value is None:
+            if not values:
                 return
-            yield value
+            yield from values
 
 
 def memory_of() -> int:
@@ -154,7 +170,7 @@ async def _writes(settings: Settings) -> Mapping[str, Any]:
     home = source.with_name(f"{source.name}.writes-{os.getpid()}")
     shutil.copytree(source, home)
     try:
-        index = await open_index(IndexerSettings(home=home, encoder=settings["encoder"]))
+        index = await open_index(IndexerSettings(home=home, encoder=settings["encoder"]), for_long=True)
         try:
             grower = Grower(data)
             return await _write_each(

@@ -1,7 +1,9 @@
 """Figures that no contender shares: writes, loads, starts, memory."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from gateway.bench.speed.artefacts import lexical_file
@@ -10,6 +12,7 @@ from gateway.bench.speed.dense_rows import short
 from gateway.bench.speed.text_rows import catalog_settings, fill_home, search_settings
 
 _LARGE: Final = 100_000
+_SMALL: Final = 10_000
 _STARTS: Final = 3
 _QUICK_CHANGES: Final = 50
 
@@ -39,6 +42,7 @@ FigureMaker = Callable[[Bench], list[Figure]]
 def figure_rows() -> Iterator[tuple[str, bool, FigureMaker]]:
     """(key, whether it belongs to a quick run, how it is measured)."""
     yield "load-100k", False, lambda bench: load_figures(bench, _LARGE)
+    yield "load-short-10k", False, lambda bench: short_load_figures(bench, _SMALL)
     yield "start-100k", False, lambda bench: start_figures(bench, _LARGE)
     yield "write-10k", True, lambda bench: write_figures(bench, 10_000)
     yield "write-100k", False, lambda bench: write_figures(bench, _LARGE)
@@ -57,6 +61,27 @@ def load_figures(bench: Bench, rows: int) -> list[Figure]:
             unit="tools/s",
             check=f"{record['tools']:,} of {rows:,} tools taken",
             details=record,
+        )
+    ]
+
+
+def short_load_figures(bench: Bench, rows: int) -> list[Figure]:
+    """The same of the same real tools, cut to the size of those that MCP servers publish."""
+    given = catalog_settings(bench, rows)
+    home = Path(f"{given['home']}.short")
+    try:
+        record = bench.measure("catalogs:fill", {**given, "home": str(home), "short": True})
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+    tokens = bench.measure("catalogs:short_tokens", given)["tokens"]
+    return [
+        Figure(
+            key=f"load-short-{short(rows)}",
+            title=f"bulk registration of {rows:,} tools, real ones cut to {tokens:.0f} tokens each, beyond encoding",
+            value=record["tools_per_second"],
+            unit="tools/s",
+            check=f"{record['tools']:,} of {rows:,} tools taken",
+            details={**record, "tokens": tokens},
         )
     ]
 

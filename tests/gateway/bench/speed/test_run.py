@@ -5,6 +5,7 @@ from typing import Any
 
 from gateway.bench.speed.bench import Bench, Options
 from gateway.bench.speed.data import BenchData
+from gateway.bench.speed.figures import short_load_figures
 from gateway.bench.speed.report import render_markdown
 from gateway.bench.speed.run import run_speed
 from gateway.bench.speed.text_rows import filled, search_settings
@@ -63,3 +64,12 @@ def test_a_catalog_that_was_filled_beside_other_work_is_filled_anew_where_that_t
     assert record["tools"] == 60
     assert record["tools_per_second"] > 0
     assert filled(bench, given) == record
+
+
+def test_short_tools_are_registered_and_said_to_be_as_short_as_they_are(data: BenchData) -> None:
+    bench = Bench(data=data, encoder=ENCODER, options=Options(), heard=silent)
+    (figure,) = short_load_figures(bench, 60)
+    assert figure.check == "60 of 60 tools taken"
+    assert figure.details["refused"] == 0
+    assert f"cut to {figure.details['tokens']:.0f} tokens each" in figure.title
+    assert not list(data.folder.glob("*.short"))
