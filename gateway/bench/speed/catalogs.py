@@ -170,7 +170,7 @@ async def _writes(settings: Settings) -> Mapping[str, Any]:
     home = source.with_name(f"{source.name}.writes-{os.getpid()}")
     shutil.copytree(source, home)
     try:
-        index = await open_index(IndexerSettings(home=home, encoder=settings["encoder"]), for_long=True)
+        index = await open_index(IndexerSettings(home=home, encoder=settings["encoder"]))
         try:
             grower = Grower(data)
             return await _write_each(
