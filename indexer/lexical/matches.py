@@ -52,8 +52,7 @@ class LexicalMatches:
         total = float(np.add.reduce(self.idf))
         if total <= 0.0:
             return np.zeros(len(found.T), dtype=np.float32)
-        mass: npt.NDArray[np.float64] = np.add.reduce(self.idf[:, None] * found, dtype=np.float64)
-        return (mass / total).astype(np.float32)
+        return (self.idf.astype(np.float64) @ found / total).astype(np.float32)
 
     def coverage_of(self, row: int) -> float:
         """As `coverage`, of one row."""
