@@ -39,6 +39,7 @@ _GATHER_COST: Final = 1.4
 _WORTH_RESCORING: Final = 0.35
 """With more survivors than this share of the rows, one plain scan is faster than gathering them."""
 _ALWAYS_RESCORED: Final = 128
+"""So few survivors are scored whatever share of the rows they are."""
 _FIRST_LOOK: Final = 64
 """Rows, at least, whose scores set the first threshold."""
 
