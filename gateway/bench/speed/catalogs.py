@@ -77,7 +77,7 @@ async def _fill(settings: Settings) -> Mapping[str, Any]:
     shutil.rmtree(home, ignore_errors=True)
     encoder = KnownVectors(make_embedder(settings["encoder"]), np.load(settings["vectors"], mmap_mode="r"))
     before = memory_of()
-    index = await open_index(IndexerSettings(home=home), embedder=encoder, for_long=True)
+    index = await open_index(IndexerSettings(home=home), embedder=encoder)
     # The tools are read from files and grown as they go in; that is no part of a registration.
     tools = _Timed(map(shortened, Grower(data).tools(rows)) if settings.get("short") else Grower(data).tools(rows))
     started = time.perf_counter()
