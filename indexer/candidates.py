@@ -13,6 +13,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from indexer.confidence import Calibration
+from indexer.embedders.base import Embedder, token_encoder_of
 from indexer.lexical import LexicalMatches, LexicalSnapshot
 from indexer.lexical.tokens import surfaces
 from indexer.replica import Replica, ReplicaState
@@ -63,9 +64,9 @@ class PartWords(LexicalSnapshot):
         return rows._average.astype(np.float32)
 
 
-def replica_of(tools: Sequence[StoredTool], dimensions: int) -> ReplicaState:
+def replica_of(tools: Sequence[StoredTool], embedder: Embedder) -> ReplicaState:
     """Active tools, each key once, as the rows of a replica in the order in which they were registered."""
-    replica = Replica(dimensions)
+    replica = Replica(embedder.dimensions, token_encoder=token_encoder_of(embedder))
     replica.apply(sorted((tool for tool in tools if tool.vector is not None), key=lambda tool: tool.revision))
     return replica.state
 

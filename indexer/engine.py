@@ -34,11 +34,15 @@ from indexer.deeds import deeds_named
 from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.embedders.base import Embedder, Vectors
 from indexer.glossary import with_english_names
+from indexer.late_interaction import TokenSnapshot, spread
 from indexer.lexical import LexicalMatches, LexicalSnapshot, RowTerms
 from indexer.matrix import Floats, MatrixSnapshot, Rows
 from indexer.ranking import (
     DEED_WORDS,
+    LOOKED_AT_AGAIN,
     MAX_UNREAD_SHARE,
+    NAME_CLOSENESS,
+    TEXT_CLOSENESS,
     USED_BONUS,
     length_in_words,
     split_needs,
@@ -118,6 +122,7 @@ def rank_rows(
     *,
     matrix: MatrixSnapshot,
     lexical: LexicalSnapshot,
+    tokens: TokenSnapshot | None = None,
     k: int,
     rows: Rows | None = None,
     scripts: frozenset[str] | None = None,
@@ -129,9 +134,10 @@ def rank_rows(
     """The k best live rows for one query.
 
     `vectors`: (texts, d) unit rows of `query.texts`, or None to rank by words alone. `matrix` and `lexical` number
-    their rows alike. `rows`: the only rows to be found (sorted, distinct); None: every live row. `scripts`: those the
-    encoder reads; None: all. `cosines`: (texts, n) of the vectors with every row, where they are known. Rows that
-    match neither by word nor by meaning are left out, and those below `min_confidence`.
+    their rows alike, and so do `tokens`, by which the best rows are looked at again. `rows`: the only rows to be found
+    (sorted, distinct); None: every live row. `scripts`: those the encoder reads; None: all. `cosines`: (texts, n) of
+    the vectors with every row, where they are known. Rows that match neither by word nor by meaning are left out, and
+    those below `min_confidence`.
     """
     seen = _seen_rows(matrix, rows)
     if scripts is not None and unread_share(query.text, scripts) > MAX_UNREAD_SHARE:
@@ -146,7 +152,9 @@ def rank_rows(
         factors=_factors(query.text, lexical, seen),
         bonus=_bonus(favoured, matrix.n_rows, seen),
     )
-    found = _best_rows(scored, vectors, matrix, max(k, LEAD_OVER + 1), cosines, calibration.scale)
+    found = _best_rows(scored, vectors, matrix, max(k, LOOKED_AT_AGAIN), cosines, calibration.scale)
+    if tokens is not None and vectors is not None:
+        found = _looked_at_again(found, query.text, tokens, seen)
     scores = found.scores
     rival = max(scores[LEAD_OVER], np.float32(0)) if len(scores) > LEAD_OVER else np.float32(0)
     count = int(np.count_nonzero(scores[:k] > 0))
@@ -180,6 +188,7 @@ def calibrate(
     *,
     matrix: MatrixSnapshot,
     lexical: LexicalSnapshot,
+    tokens: TokenSnapshot | None = None,
     scale: CosineScale | None = None,
 ) -> Calibration:
     """Ask a catalog what nothing in it serves, and set its thresholds by the answers. Raises: EmbeddingError.
@@ -196,7 +205,9 @@ def calibrate(
     best: dict[str, float] = {}
     for number, request in enumerate(requests):
         own = vectors[number : number + 1] if vectors is not None else None
-        found = rank_rows(PlannedQuery(request), own, matrix=matrix, lexical=lexical, k=1, calibration=unmeasured)
+        found = rank_rows(
+            PlannedQuery(request), own, matrix=matrix, lexical=lexical, tokens=tokens, k=1, calibration=unmeasured
+        )
         best[request] = float(found.margins[0]) if len(found.margins) else 0.0
     return calibration_from(best, scale)
 
@@ -207,6 +218,7 @@ def search_rows(
     *,
     matrix: MatrixSnapshot,
     lexical: LexicalSnapshot,
+    tokens: TokenSnapshot | None = None,
     k: int,
     rows: Rows | None = None,
     calibration: Calibration = UNCALIBRATED,
@@ -214,7 +226,9 @@ def search_rows(
     """Plan, embed and rank one query. Raises: EmbeddingError."""
     planned = plan_query(query)
     vectors = embedder.embed_queries(planned.texts) if embedder is not None else None
-    return rank_rows(planned, vectors, matrix=matrix, lexical=lexical, k=k, rows=rows, calibration=calibration)
+    return rank_rows(
+        planned, vectors, matrix=matrix, lexical=lexical, tokens=tokens, k=k, rows=rows, calibration=calibration
+    )
 
 
 def _seen_rows(matrix: MatrixSnapshot, rows: Rows | None) -> SeenRows:
@@ -274,6 +288,19 @@ def _best_rows(
         if found is not None:
             return found
     return best_rows(scored, _dense(matrix, vectors, known, scored.seen, cosines), lows, k)
+
+
+def _looked_at_again(found: BestRows, query: str, tokens: TokenSnapshot, seen: SeenRows) -> BestRows:
+    """The same rows, the first of them in the order that the tokens of query and tools speak for as well."""
+    count = int(np.count_nonzero(found.scores[:LOOKED_AT_AGAIN] > 0))
+    close = tokens.closeness(query, seen.at(found.places[:count])) if count > 1 else None
+    if close is None:
+        return found
+    scores = found.scores.copy()
+    scores[:count] += TEXT_CLOSENESS * spread(close.text) + NAME_CLOSENESS * spread(close.name)
+    scores /= 1 + TEXT_CLOSENESS + NAME_CLOSENESS
+    order = np.argsort(-scores, kind="stable")
+    return BestRows(found.places[order], scores[order], None if found.cosines is None else found.cosines[order])
 
 
 def _is_narrow(seen: SeenRows, matrix: MatrixSnapshot) -> bool:

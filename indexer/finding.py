@@ -187,6 +187,7 @@ def _ranked_hits(
             cosines=read.cosines,
             matrix=state.matrix,
             lexical=state.lexical,
+            tokens=state.tokens,
             k=depth,
             rows=view.rows,
             calibration=state.calibration,

@@ -13,9 +13,10 @@ from indexer.columns import Rows
 from indexer.confidence import UNCALIBRATED, Calibration
 from indexer.definition import ToolKey
 from indexer.document import ToolDocument, document_of
-from indexer.embedders.base import Embedder
+from indexer.embedders.base import Embedder, TokenEncoder
 from indexer.engine import calibrate
 from indexer.errors import CorruptSnapshotError
+from indexer.late_interaction import TokenIndex, TokenSnapshot
 from indexer.lexical import LexicalIndex, LexicalSnapshot
 from indexer.matrix import MatrixSnapshot, VectorMatrix
 from indexer.rows import RowEntry, RowTable
@@ -56,6 +57,8 @@ class ReplicaState:
     matrix: MatrixSnapshot
     lexical: LexicalSnapshot
     quarantined: Mapping[ToolKey, StoredTool]
+    tokens: TokenSnapshot | None = None
+    """None where the encoder has no vectors of single tokens."""
     calibration: Calibration = UNCALIBRATED
     _views: dict[SearchScope, ScopeView] = field(default_factory=dict[SearchScope, ScopeView])
 
@@ -141,11 +144,13 @@ class Replica:
     Rows are appended and tombstoned, never moved: a reader keeps the state it began with while the writer goes on.
     """
 
-    def __init__(self, dimensions: int, *, recall: float = 1.0) -> None:
-        """`recall`: what share of the best a search of a large catalog must find, 1 for all of them."""
+    def __init__(self, dimensions: int, *, recall: float = 1.0, token_encoder: TokenEncoder | None = None) -> None:
+        """`recall`: what share of the best a search of a large catalog must find, 1 for all of them.
+        `token_encoder`: what the best are looked at again by."""
         self._recall = recall
         self._matrix = VectorMatrix(dimensions)
         self._lexical = LexicalIndex()
+        self._tokens = None if token_encoder is None else TokenIndex(token_encoder)
         self._table = RowTable()
         self._quarantined: Mapping[ToolKey, StoredTool] = MappingProxyType({})
         self._calibration = UNCALIBRATED
@@ -186,6 +191,7 @@ class Replica:
             matrix=matrix,
             lexical=self._lexical.snapshot(),
             quarantined=self._quarantined,
+            tokens=None if self._tokens is None else self._tokens.snapshot(),
             # What was true of a large catalog says nothing of the few tools that are left of it.
             calibration=self._calibration if matrix.live >= WORTH_CALIBRATING else UNCALIBRATED,
         )
@@ -205,7 +211,10 @@ class Replica:
         self._table.append(
             [RowEntry(tool.definition, tool.definition.encoded, tool.content_hash, tool.revision) for tool in tools]
         )
-        self._lexical.add([documents.get(tool.key) or document_of(tool.definition) for tool in tools])
+        texts = [documents.get(tool.key) or document_of(tool.definition) for tool in tools]
+        self._lexical.add(texts)
+        if self._tokens is not None:
+            self._tokens.add(texts)
         self._matrix.append(np.stack(vectors))
 
     def _quarantine(self, tools: Sequence[StoredTool]) -> None:
@@ -228,7 +237,7 @@ class Replica:
         searched by. Raises: EmbeddingError."""
         self._build_shortcuts()
         self.state = state = self._publish()
-        self._calibration = calibrate(embedder, matrix=state.matrix, lexical=state.lexical)
+        self._calibration = calibrate(embedder, matrix=state.matrix, lexical=state.lexical, tokens=state.tokens)
         self._calibrated_live = state.live
         self.state = self._publish()
 
@@ -245,6 +254,7 @@ class Replica:
         table = RowTable.from_arrays(self._table.to_arrays(keep))
         had_shortcuts = self._matrix.head is not None or self._matrix.bits is not None
         self._matrix, self._lexical, self._table = matrix, lexical, table
+        self._tokens = None if self._tokens is None else self._tokens.compacted(keep)
         if had_shortcuts:
             self._build_shortcuts()
         self.state = self._publish()
@@ -286,6 +296,7 @@ class Replica:
         parts: dict[str, Mapping[str, npt.NDArray[Any]]] = {
             "matrix": self._matrix.to_arrays(),
             "lexical": self._lexical.to_arrays(),
+            "tokens": {} if self._tokens is None else self._tokens.to_arrays(),
             "table": self._table.to_arrays(keep),
             "calibration": self._calibration.to_arrays() | {"live": np.array([self._calibrated_live], dtype=np.int64)},
             "head": self._matrix.head.to_arrays() if self._matrix.head is not None else {},
@@ -295,7 +306,13 @@ class Replica:
 
     @classmethod
     def from_arrays(
-        cls, arrays: Arrays, revision: int, quarantined: Sequence[StoredTool], *, recall: float = 1.0
+        cls,
+        arrays: Arrays,
+        revision: int,
+        quarantined: Sequence[StoredTool],
+        *,
+        recall: float = 1.0,
+        token_encoder: TokenEncoder | None = None,
     ) -> "Replica":
         """Take over what `to_arrays` gave. Raises: CorruptSnapshotError."""
 
@@ -305,11 +322,16 @@ class Replica:
 
         matrix = VectorMatrix.from_arrays(part("matrix"))
         matrix.leave_file()
-        replica = cls(matrix.dimensions, recall=recall)
+        replica = cls(matrix.dimensions, recall=recall, token_encoder=token_encoder)
         replica._matrix = matrix
         replica._lexical = LexicalIndex.from_arrays(part("lexical"))
         replica._table = RowTable.from_arrays(part("table"))
-        if not matrix.n_rows == replica._lexical.n_rows == len(replica._table):
+        if token_encoder is not None:
+            replica._tokens = TokenIndex.from_arrays(part("tokens"), token_encoder)
+        lengths = {matrix.n_rows, replica._lexical.n_rows, len(replica._table)}
+        if replica._tokens is not None:
+            lengths.add(replica._tokens.n_rows)
+        if len(lengths) > 1:
             raise CorruptSnapshotError("the snapshot's parts are of different lengths")
         replica._quarantined = MappingProxyType({tool.key: tool for tool in quarantined})
         calibration = part("calibration")
@@ -325,5 +347,6 @@ class Replica:
         """Memory by part, in bytes."""
         head, bits = self._matrix.head, self._matrix.bits
         shortcuts = {"bounds": head.nbytes} if head is not None else {"bits": bits.nbytes} if bits is not None else {}
-        parts = {"vectors": self._matrix.nbytes, **shortcuts, "lexical": self._lexical.nbytes}
+        tokens = {} if self._tokens is None else {"tokens": self._tokens.nbytes}
+        parts = {"vectors": self._matrix.nbytes, **shortcuts, "lexical": self._lexical.nbytes, **tokens}
         return parts | self._table.parts_bytes()

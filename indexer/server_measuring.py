@@ -148,7 +148,7 @@ class Measurer:
     async def _measured(self, catalog_id: str, revision: int, tools: int) -> CatalogMeasure:
         tenants = len(await self._reader.count_by("tenant", any_tenant()))
         sample = await self._reader.scroll(any_tenant(), _SAMPLE, vectors=True)
-        state = await anyio.to_thread.run_sync(replica_of, sample, self._embedder.dimensions)
+        state = await anyio.to_thread.run_sync(replica_of, sample, self._embedder)
         average = PartWords.average_lengths(state.lexical) if state.live else unmeasured(0).average_lengths
         measure = CatalogMeasure(
             catalog_id=catalog_id,
@@ -181,9 +181,9 @@ class Measurer:
             scale = cosine_scale(sample.matrix.vectors, np.arange(sample.n_rows))
             tools = [tool_of(point.payload, point.vector) for point in found]
             newest = {tool.key: tool for tool in sorted(tools, key=lambda tool: tool.revision)}
-            state = replica_of(list(newest.values()), self._embedder.dimensions)
+            state = replica_of(list(newest.values()), self._embedder)
             part = as_part(state, words, UNCALIBRATED, measure.revision)
-            return calibrate(known, matrix=part.matrix, lexical=part.lexical, scale=scale)
+            return calibrate(known, matrix=part.matrix, lexical=part.lexical, tokens=part.tokens, scale=scale)
 
         return await anyio.to_thread.run_sync(calibration)
 

@@ -86,7 +86,7 @@ async def search_server(
 
     def ranked() -> ToolSearchResponse:
         tools = {tool.key: tool for tool in (tool_of(point.payload, point.vector) for point in points)}
-        state = replica_of(list(tools.values()), embedder.dimensions)
+        state = replica_of(list(tools.values()), embedder)
         return find_tools(as_part(state, words, calibration, revision), request, known)
 
     return await anyio.to_thread.run_sync(ranked)

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from indexer.embedders.base import TokenEncoder
 from indexer.errors import CorruptSnapshotError, StoreError
 from indexer.replica import Replica
 from indexer.stores.base import StoredTool
 from indexer.stores.payload import decode_definition
 
 _MAGIC: Final = b"TSREPL01"
-SNAPSHOT_FORMAT: Final = 3
+SNAPSHOT_FORMAT: Final = 4
 """To be raised whenever the arrays, the document fields or the index terms change their meaning."""
 _PREFIX_BYTES: Final = 16
 """Magic, header length and header checksum, 8 + 4 + 4 bytes."""
@@ -87,10 +88,12 @@ def _body_bytes(arrays: Mapping[str, npt.NDArray[Any]], described: Sequence[Mapp
     return max((entry["offset"] + arrays[entry["name"]].nbytes for entry in described), default=0)
 
 
-def load_snapshot(path: Path, origin: SnapshotOrigin, *, recall: float = 1.0) -> Replica | None:
+def load_snapshot(
+    path: Path, origin: SnapshotOrigin, *, recall: float = 1.0, token_encoder: TokenEncoder | None = None
+) -> Replica | None:
     """The replica in the file; None where there is none, or where it is of another catalog or encoder.
 
-    `recall`: as `Replica` takes it. Raises: CorruptSnapshotError.
+    `recall`, `token_encoder`: as `Replica` takes them. Raises: CorruptSnapshotError.
     """
     try:
         with path.open("rb") as file:
@@ -102,7 +105,9 @@ def load_snapshot(path: Path, origin: SnapshotOrigin, *, recall: float = 1.0) ->
             raise CorruptSnapshotError(f"{path} is {len(content):,} bytes long, not {body + header['body_bytes']:,}")
         arrays = {entry["name"]: _array(content, body, entry) for entry in header["arrays"]}
         quarantined = [_quarantined_tool(record) for record in header["quarantined"]]
-        replica = Replica.from_arrays(arrays, int(header["revision"]), quarantined, recall=recall)
+        replica = Replica.from_arrays(
+            arrays, int(header["revision"]), quarantined, recall=recall, token_encoder=token_encoder
+        )
         replica.followed = header.get("followed", {})  # older files have none
         return replica
     except FileNotFoundError:

@@ -10,7 +10,7 @@ from typing import Final
 
 from indexer.definition import ToolDefinition, ToolKey
 from indexer.document import ToolDocument
-from indexer.embedders.base import Embedder
+from indexer.embedders.base import Embedder, token_encoder_of
 from indexer.errors import CorruptSnapshotError, EmbeddingError, StoreError, StoreUnavailableError
 from indexer.following import ChangeLog, MustRebuildError, OwnedLog, Position
 from indexer.registering import (
@@ -96,8 +96,11 @@ class CatalogWriter:
         self._closed = False
         self._heard_at = monotonic()
         self._recall = recall
-        self._replica = Replica(embedder.dimensions, recall=recall)
+        self._replica = self._empty_replica()
         self._start()
+
+    def _empty_replica(self) -> Replica:
+        return Replica(self._embedder.dimensions, recall=self._recall, token_encoder=token_encoder_of(self._embedder))
 
     @property
     def state(self) -> ReplicaState:
@@ -135,7 +138,12 @@ class CatalogWriter:
         if self._snapshot_path is None:
             return False
         try:
-            replica = load_snapshot(self._snapshot_path, self._origin, recall=self._recall)
+            replica = load_snapshot(
+                self._snapshot_path,
+                self._origin,
+                recall=self._recall,
+                token_encoder=token_encoder_of(self._embedder),
+            )
             if replica is None:
                 return False
             followed = replica.followed or Position(through=replica.revision).to_record()
@@ -186,7 +194,7 @@ class CatalogWriter:
     def _rebuild(self, *, patient: bool) -> None:
         """Read everything into a new replica; readers have the old one until it is whole."""
         for _ in range(_REBUILDS):
-            replica = Replica(self._embedder.dimensions, recall=self._recall)
+            replica = self._empty_replica()
             try:
                 wrote = self._take_over(replica, self._log.everything(patient=patient))
                 while wrote:

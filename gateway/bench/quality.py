@@ -34,6 +34,9 @@ from indexer import (
     name_candidates,
     search_rows,
 )
+from indexer.document import ToolDocument
+from indexer.embedders.base import token_encoder_of
+from indexer.late_interaction import TokenIndex, TokenSnapshot
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +98,8 @@ class CatalogUnderTest:
         matrix.append(embed_tools(embedder, documents))
         self._embedder = embedder
         self._lexical, self._matrix = lexical.snapshot(), matrix.snapshot()
-        self._calibration = calibrate(embedder, matrix=self._matrix, lexical=self._lexical)
+        self._tokens = _tokens_of(documents, embedder)
+        self._calibration = calibrate(embedder, matrix=self._matrix, lexical=self._lexical, tokens=self._tokens)
         self._named: defaultdict[str, list[int]] = defaultdict(list)
         for row, tool in enumerate(tools):
             self._named[tool.name.casefold()].append(row)
@@ -118,10 +122,20 @@ class CatalogUnderTest:
             self._embedder,
             matrix=self._matrix,
             lexical=self._lexical,
+            tokens=self._tokens,
             k=k,
             rows=rows,
             calibration=self._calibration,
         )
+
+
+def _tokens_of(documents: Sequence[ToolDocument], embedder: Embedder) -> TokenSnapshot | None:
+    encoder = token_encoder_of(embedder)
+    if encoder is None:
+        return None
+    tokens = TokenIndex(encoder)
+    tokens.add(documents)
+    return tokens.snapshot()
 
 
 def run_quality(

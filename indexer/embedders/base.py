@@ -28,3 +28,29 @@ class Embedder(Protocol):
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """(n, dimensions) unit rows for queries. Raises: EmbeddingError."""
         ...
+
+
+class TokenEncoder(Protocol):
+    """Reads a text as tokens, each with a vector of its own."""
+
+    @property
+    def token_encoder_id(self) -> str:
+        """Name and version: tokens of different ids are never compared."""
+        ...
+
+    @property
+    def token_dimensions(self) -> int: ...
+
+    def tokens(self, text: str) -> Sequence[int]:
+        """The tokens of a text, in order."""
+        ...
+
+    def token_vectors(self, tokens: npt.NDArray[np.int64]) -> tuple[Vectors, npt.NDArray[np.float32]]:
+        """((n, token dimensions) unit rows, (n,) weights: how much each token says)."""
+        ...
+
+
+def token_encoder_of(embedder: Embedder) -> TokenEncoder | None:
+    """What an encoder reads single tokens by; None for one that has no vectors of tokens."""
+    found: TokenEncoder | None = getattr(embedder, "token_encoder", None)
+    return found

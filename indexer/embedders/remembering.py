@@ -7,7 +7,7 @@ from typing import Final, final
 
 import numpy as np
 
-from indexer.embedders.base import Embedder, Vectors
+from indexer.embedders.base import Embedder, TokenEncoder, Vectors, token_encoder_of
 
 REMEMBERED: Final = 1024
 """Queries; a megabyte at 256 dimensions."""
@@ -32,6 +32,10 @@ class RememberingEmbedder:
     @property
     def dimensions(self) -> int:
         return self._inner.dimensions
+
+    @property
+    def token_encoder(self) -> TokenEncoder | None:
+        return token_encoder_of(self._inner)
 
     @property
     def is_quick(self) -> bool:

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from indexer.embedders.base import Vectors
 from indexer.embedders.token_table import TokenTable
 from indexer.embedders.unigram import UnigramTokenizer
 from indexer.errors import EmbeddingError
 
+TOKEN_DIMENSIONS: Final = 64
+"""Of a token alone: 128 and 256 rank no better (design/retrieval.md)."""
 SHIPPED_TABLE: Final = Path(__file__).parent / "data" / "static"
 
 
@@ -83,6 +86,25 @@ class StaticEmbedder:
     @property
     def dimensions(self) -> int:
         return self._table.dimensions
+
+    @property
+    def token_encoder(self) -> Self:
+        return self
+
+    @property
+    def token_encoder_id(self) -> str:
+        return self._name
+
+    @property
+    def token_dimensions(self) -> int:
+        return min(TOKEN_DIMENSIONS, self._table.dimensions // 2)
+
+    def tokens(self, text: str) -> Sequence[int]:
+        return self._tokenizer.encode(text)
+
+    def token_vectors(self, tokens: npt.NDArray[np.int64]) -> tuple[Vectors, npt.NDArray[np.float32]]:
+        """As `TokenTable.leading`."""
+        return self._table.leading(tokens, self.token_dimensions)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """(n, dimensions) float32 rows of unit norm; a text without any known token gives a zero row."""

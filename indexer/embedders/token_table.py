@@ -54,6 +54,18 @@ class TokenTable:
         norms = np.sqrt(np.vecdot(sums, sums))[:, None]
         return np.divide(sums, norms, out=sums, where=norms > 0)
 
+    def leading(self, ids: npt.NDArray[np.int64], dimensions: int) -> tuple[Vectors, npt.NDArray[np.float32]]:
+        """((n, dimensions) unit rows of the first dimensions, at most half of all, of each token's vector; (n,) their
+        lengths before).
+
+        The first are the principal directions of the untrained table: cosines of single tokens need no more.
+        """
+        codes = (self._rows[ids, :dimensions] & 15).astype(np.float32)
+        codes -= CODE_CENTRE
+        lengths = np.sqrt(np.vecdot(codes, codes))  # at least .5 a dimension: a code is never at the centre
+        codes /= lengths[:, None]
+        return codes, lengths * self._scales[ids]
+
     def _sum_into(self, sums: Vectors, texts: Sequence[Sequence[int]], ends: npt.NDArray[np.int64]) -> None:
         ids = np.fromiter(chain.from_iterable(texts), dtype=np.int64, count=int(ends[-1]))
         packed = self._rows[ids]

@@ -15,7 +15,7 @@ from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 
-from indexer.embedders.base import Embedder, Vectors
+from indexer.embedders.base import Embedder, TokenEncoder, Vectors, token_encoder_of
 from indexer.embedders.sentence_delta import apply_delta, load_delta
 from indexer.embedders.static import StaticEmbedder
 from indexer.errors import EmbeddingError, UnknownEncoderError
@@ -68,6 +68,11 @@ class UseMultilingualEmbedder:
     @property
     def dimensions(self) -> int:
         return SENTENCE_DIMENSIONS + self._static.dimensions
+
+    @property
+    def token_encoder(self) -> TokenEncoder | None:
+        """The static table's: a sentence encoder has no vectors of single tokens."""
+        return token_encoder_of(self._static)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """(n, dimensions) float32 unit rows; a text without letters or digits gives a zero row."""

@@ -21,7 +21,7 @@ TOOLS = [
         zip(DEFINITIONS, embed_tools(EMBEDDER, [document_of(one) for one in DEFINITIONS]), strict=True), start=1
     )
 ]
-WHOLE = replica_of(TOOLS, DIMENSIONS)
+WHOLE = replica_of(TOOLS, EMBEDDER)
 
 
 def idf_of(state: ReplicaState, query: str) -> dict[str, float]:
@@ -31,7 +31,7 @@ def idf_of(state: ReplicaState, query: str) -> dict[str, float]:
 def part_of(tools: list[StoredTool], query: str, *, whole: int = WHOLE.live) -> ReplicaState:
     average = PartWords.average_lengths(WHOLE.lexical)
     words = WholeWords(tools=whole, average_lengths=average, idf=idf_of(WHOLE, query))
-    return as_part(replica_of(tools, DIMENSIONS), words, UNCALIBRATED, revision=99)
+    return as_part(replica_of(tools, EMBEDDER), words, UNCALIBRATED, revision=99)
 
 
 def test_words_weigh_in_a_part_what_they_weigh_in_the_whole() -> None:
@@ -71,5 +71,5 @@ def test_more_rows_than_the_whole_was_known_to_have_are_ranked_all_the_same() ->
 
 def test_a_tool_without_its_vector_is_left_out() -> None:
     bare = StoredTool(definition=SHOP[0], content_hash="x", revision=1)
-    assert replica_of([bare, *TOOLS[1:3]], DIMENSIONS).live == 2
-    assert replica_of([], DIMENSIONS).live == 0
+    assert replica_of([bare, *TOOLS[1:3]], EMBEDDER).live == 2
+    assert replica_of([], EMBEDDER).live == 0

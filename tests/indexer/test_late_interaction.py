@@ -1,0 +1,178 @@
+"""Token by token: what is near to what, kept in step with the rows."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from indexer.document import ToolDocument
+from indexer.embedders.base import Vectors
+from indexer.embedders.hashing import HashingEmbedder
+from indexer.embedders.remembering import RememberingEmbedder
+from indexer.embedders.static import StaticEmbedder
+from indexer.engine import PlannedQuery, embed_tools, rank_rows
+from indexer.errors import CorruptSnapshotError
+from indexer.late_interaction import NAME_TOKENS, TEXT_TOKENS, WIDTH, TokenIndex, closeness, spread
+from indexer.lexical import LexicalIndex
+from indexer.matrix import VectorMatrix
+from indexer.ranking import LOOKED_AT_AGAIN
+
+
+class Letters:
+    """A token for each letter, with vectors one can work out by hand: of `a`, `b` and, between them, `c`."""
+
+    token_encoder_id = "letters"
+    token_dimensions = 2
+    _known = "abc"
+    _vectors = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
+    _weights = np.array([1, 3, 2], dtype=np.float32)
+
+    def tokens(self, text: str) -> Sequence[int]:
+        return [self._known.index(letter) for letter in text if letter in self._known]
+
+    def token_vectors(self, tokens: npt.NDArray[np.int64]) -> tuple[Vectors, npt.NDArray[np.float32]]:
+        return self._vectors[tokens], self._weights[tokens]
+
+
+class Numbers:
+    """A token for each number below 64, all of them strangers to each other; the higher, the more it says."""
+
+    token_encoder_id = "numbers"
+    token_dimensions = 64
+
+    def tokens(self, text: str) -> Sequence[int]:
+        return [int(word) for word in text.split()]
+
+    def token_vectors(self, tokens: npt.NDArray[np.int64]) -> tuple[Vectors, npt.NDArray[np.float32]]:
+        return np.eye(64, dtype=np.float32)[tokens], tokens.astype(np.float32) + 1
+
+
+def index_of(*documents: ToolDocument) -> TokenIndex:
+    index = TokenIndex(Letters())
+    index.add(documents)
+    return index
+
+
+def test_each_token_of_a_query_counts_its_nearest_one_of_a_tool_by_its_weight() -> None:
+    index = index_of(ToolDocument(name="b", description="c"), ToolDocument(name="a"), ToolDocument(description="x"))
+    close = index.snapshot().closeness("ab", np.array([0, 1, 2]))
+    assert close is not None
+    # a (weight 1) is nearest to c (.6), b (weight 3) meets itself; in the second tool both meet a.
+    assert close.text == pytest.approx([(0.6 + 3 * 1) / 4, 1 / 4, 0])
+    assert close.name == pytest.approx([1, 1, 0])
+
+
+def test_a_name_is_near_where_the_query_speaks_of_all_its_tokens() -> None:
+    close = index_of(ToolDocument(name="ac")).snapshot().closeness("b", np.array([0]))
+    assert close is not None
+    assert close.name == pytest.approx([(1 * 0 + 2 * 0.8) / 3])
+
+
+def test_a_query_without_a_known_token_is_near_to_nothing() -> None:
+    assert index_of(ToolDocument(name="a")).snapshot().closeness("xyz", np.array([0])) is None
+
+
+def test_opposite_tokens_count_as_strangers() -> None:
+    cosines = np.full((WIDTH, 1), -1, dtype=np.float32)
+    cosines[NAME_TOKENS:] = 0  # places without a token
+    weights = np.zeros((NAME_TOKENS, 1), dtype=np.float32)
+    weights[0] = 1
+    close = closeness(cosines, np.ones(1, dtype=np.float32), weights)
+    assert close.text.tolist() == [0.0]
+    assert close.name.tolist() == [-1.0]
+
+
+def test_values_that_lie_close_together_are_not_pulled_apart() -> None:
+    assert spread(np.array([0.2, 0.7, 0.45], dtype=np.float32)) == pytest.approx([0, 1, 0.5])
+    assert spread(np.array([0.5, 0.52], dtype=np.float32)) == pytest.approx([0, 0.2])
+
+
+def test_of_a_long_text_the_tokens_that_say_most_are_kept() -> None:
+    said = TEXT_TOKENS + 20
+    index = TokenIndex(Numbers())
+    index.add([ToolDocument(description=" ".join(map(str, range(said))))])
+    for number in range(said):
+        close = index.snapshot().closeness(str(number), np.array([0]))
+        assert close is not None
+        assert close.text.tolist() == [float(number >= 20)], number
+
+
+def test_tools_added_one_by_one_are_those_added_at_once() -> None:
+    documents = [ToolDocument(name=name, description=text) for name, text in (("a", "bc"), ("cb", ""), ("", "ab"))]
+    together, apart = index_of(*documents), TokenIndex(Letters())
+    before = apart.snapshot()
+    for document in documents:
+        apart.add([document])
+    rows = np.arange(3)
+    for query in ("a", "bc", "abc"):
+        one, other = together.snapshot().closeness(query, rows), apart.snapshot().closeness(query, rows)
+        assert one is not None and other is not None
+        assert one.text == pytest.approx(other.text)
+        assert one.name == pytest.approx(other.name)
+    assert before.closeness("xyz", np.empty(0, dtype=np.int64)) is None
+
+
+def test_rows_that_are_kept_and_a_file_that_is_read_back_are_as_near_as_before() -> None:
+    index = index_of(ToolDocument(name="a", description="b"), ToolDocument(name="b"), ToolDocument(name="c"))
+    before = index.snapshot().closeness("ab", np.array([2, 0]))
+    kept = index.compacted(np.array([2, 0]))
+    read = TokenIndex.from_arrays(kept.to_arrays(), Letters())
+    assert kept.n_rows == read.n_rows == 2
+    for copy in (kept, read):
+        after = copy.snapshot().closeness("ab", np.array([0, 1]))
+        assert before is not None and after is not None
+        assert after.text.tolist() == before.text.tolist()
+        assert after.name.tolist() == before.name.tolist()
+    read.add([ToolDocument(name="bc")])
+    assert read.n_rows == 3 and kept.n_rows == 2
+
+
+def test_a_file_of_another_encoder_or_with_a_damaged_part_is_refused() -> None:
+    arrays = index_of(ToolDocument(name="abc")).to_arrays()
+    damaged = [
+        {**arrays, "encoder": np.frombuffer(b"digits", dtype=np.uint8)},
+        {**arrays, "slots": arrays["slots"][:1]},
+        {**arrays, "tokens": arrays["tokens"][:, :-1]},
+        {**arrays, "tokens": arrays["tokens"] - 1},
+        {name: array for name, array in arrays.items() if name != "slots"},
+    ]
+    for one in damaged:
+        with pytest.raises(CorruptSnapshotError):
+            TokenIndex.from_arrays(one, Letters())
+
+
+def test_a_shipped_encoder_reads_tokens_and_hashed_words_do_not() -> None:
+    static = StaticEmbedder.load()
+    assert RememberingEmbedder(static).token_encoder is static
+    assert RememberingEmbedder(HashingEmbedder()).token_encoder is None
+    vectors, weights = static.token_vectors(np.array(static.tokens("the museum"), dtype=np.int64))
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-5)
+    assert weights[0] < weights[1]
+
+
+def test_of_tools_alike_to_words_and_vectors_the_one_comes_first_whose_name_is_spoken_of() -> None:
+    embedder = StaticEmbedder.load()
+    documents = [ToolDocument(name=f"note{number}", description="Keeps a note.") for number in range(40)]
+    documents += [ToolDocument(name="pollen forecast", description="Says how it will be.")]
+    matrix, lexical, tokens = VectorMatrix(embedder.dimensions), LexicalIndex(), TokenIndex(embedder)
+    matrix.append(embed_tools(embedder, documents))
+    lexical.add(documents)
+    tokens.add(documents)
+    query = PlannedQuery("hay fever outlook")
+    found = rank_rows(
+        query,
+        embedder.embed_queries([query.text]),
+        matrix=matrix.snapshot(),
+        lexical=lexical.snapshot(),
+        tokens=tokens.snapshot(),
+        k=LOOKED_AT_AGAIN + 10,
+    )
+    assert found.rows[0] == 40
+    assert np.all(np.diff(found.scores) <= 0)
+    assert len(set(found.rows.tolist())) == len(found.rows) == LOOKED_AT_AGAIN + 10
+    assert 0 < found.scores[0] <= 1
+
+
+def test_places_of_a_name_and_of_the_rest_fill_a_row() -> None:
+    assert NAME_TOKENS + TEXT_TOKENS == WIDTH
