@@ -19,7 +19,7 @@ from indexer.training.batches import Batch
 class TrainingSettings:
     """How one member of the soup is trained; chosen on the development halves."""
 
-    steps: int = 700
+    steps: int = 1000
     row_rate: float = 2e-3
     warm_up: float = 0.1
     """Share of the steps over which the rate rises; it falls linearly afterwards."""

@@ -17,6 +17,7 @@ from indexer.training.catalog_texts import (
     without_held_out,
 )
 from indexer.training.check_pairs import LANGUAGES, PAIRS_FOLDER, Pair, load_pairs
+from indexer.training.daily_catalog import DAILY_CATALOG, read_daily_tools
 from indexer.training.everyday_tools import EVERYDAY_PROGRAMS, read_everyday_tools
 from indexer.training.packing import sha256_of
 from indexer.training.translated_strings import PROGRAMS, Translation, download, read_translations
@@ -38,7 +39,7 @@ class TrainingData:
 
     @cached_property
     def tools(self) -> list[CatalogTool]:
-        tools = (*read_catalogs(), *read_everyday_tools(self.everyday_wheels))
+        tools = (*read_daily_tools(), *read_catalogs(), *read_everyday_tools(self.everyday_wheels))
         return list(without_held_out(tools, held_out_texts(), held_out_operations()))
 
     @cached_property
@@ -62,6 +63,7 @@ class TrainingData:
                 "pairs": len(self.pairs),
                 "sha256": {path.name: sha256_of(path) for path in files if path.exists()},
             },
+            "daily_catalog": {"licence": "CC-BY-4.0", "sha256": sha256_of(DAILY_CATALOG)},
             "catalogs": {
                 "operations": len(self.tools),
                 "packages": [f"{name}=={version(name)}" for name in ("botocore", "google-api-python-client")]

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from indexer.training import check_pairs
+from indexer.training.catalog_lookup import Catalog, ToolText
 from indexer.training.catalog_texts import held_out_operations
-from indexer.training.check_pairs import Catalog, Pair, ToolText
+from indexer.training.check_pairs import Pair
 
 
 @pytest.fixture(scope="module")
