@@ -99,20 +99,26 @@ class ToolDefinition:
 
     @cached_property
     def encoded(self) -> bytes:
-        """The record as compact JSON (UTF-8), keys sorted: written once, for the hash, the store and the replica."""
-        record = definition_to_record(self)
-        try:
-            # Copied, for it is kept: what orjson returns holds on to the buffer it was written in, several times its
-            # size (32 KiB at 2.4 KB, orjson 3.13).
-            return memoryview(orjson.dumps(record, option=orjson.OPT_SORT_KEYS)).tobytes()
-        except TypeError:
-            # orjson takes neither integers past 64 bits nor lone surrogates; both occur in schemas people publish.
-            return json.dumps(record, sort_keys=True, separators=(",", ":")).encode("ascii")
+        """The record as compact JSON (UTF-8), for the store and the replica: written once, in its owner's order.
+
+        Parameters in another order would be another text to search by, and another prompt.
+        """
+        return _json(definition_to_record(self), sort_keys=False)
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 (first 32 hex digits) of the record: changes exactly when something does."""
-        return hashlib.sha256(self.encoded).hexdigest()[:32]
+        """SHA-256 (first 32 hex digits) of the record: changes exactly when something does but the order of keys."""
+        return hashlib.sha256(_json(definition_to_record(self), sort_keys=True)).hexdigest()[:32]
+
+
+def _json(record: Mapping[str, Any], *, sort_keys: bool) -> bytes:
+    try:
+        # Copied, for it is kept: what orjson returns holds on to the buffer it was written in, several times its
+        # size (32 KiB at 2.4 KB, orjson 3.13).
+        return memoryview(orjson.dumps(record, option=orjson.OPT_SORT_KEYS if sort_keys else 0)).tobytes()
+    except TypeError:
+        # orjson takes neither integers past 64 bits nor lone surrogates; both occur in schemas people publish.
+        return json.dumps(record, sort_keys=sort_keys, separators=(",", ":")).encode("ascii")
 
 
 def definition_to_record(definition: ToolDefinition) -> dict[str, Any]:
