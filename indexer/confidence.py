@@ -28,6 +28,10 @@ FOREIGN_SHARE: Final = 0.9
 """Share of foreign requests whose best match is called weak."""
 
 _COVERAGE, _COSINE, _LEAD, _EVIDENCE = 0.9, 4.5, 1.7, 3.1
+_BESIDE_TOKENS: Final = (0.3, 2.8, 2.0, 2.7)
+"""The same four where the closeness of tokens is known, which has weights of its own."""
+_TEXT_CLOSENESS, _NAME_CLOSENESS, _FOREIGN_CLOSENESS = 1.9, 2.6, 1.35
+"""The last is taken off, so that thresholds mean about the same with and without tokens."""
 _HALF_EVIDENCE: Final = 8.0  # the BM25F score that counts for half of what words can say
 _MIN_SHARE: Final = 0.3  # letters of a script that make a query one of that script
 
@@ -68,15 +72,22 @@ UNCALIBRATED: Final = Calibration({"latin": 3.8, "hangul": 1.4, "cjk": 2.0, "oth
 """Middle thresholds of the development sets, until a catalog has its own."""
 
 
-def margins(coverage: Floats, cosine: Floats | None, lead: Floats, words: Floats) -> Floats:
+def margins(
+    coverage: Floats, cosine: Floats | None, lead: Floats, words: Floats, close: tuple[Floats, Floats] | None = None
+) -> Floats:
     """(m,) what speaks for each match: logistic regression of answerable against foreign and unanswerable requests.
 
     `coverage`: share of the query's idf mass, 0 to 1. `cosine`: of the whole query; None without a vector. `lead`:
-    fused score over that of place `LEAD_OVER`. `words`: BM25F scores.
+    fused score over that of place `LEAD_OVER`. `words`: BM25F scores. `close`: of the tokens of
+    text and name (`late_interaction.Closeness`); None where there are none.
     """
     meaning = coverage if cosine is None else np.maximum(cosine, 0)
     evidence = words / (words + _HALF_EVIDENCE)
-    total = _COVERAGE * coverage + _COSINE * meaning + _LEAD * lead + _EVIDENCE * evidence
+    weights = (_COVERAGE, _COSINE, _LEAD, _EVIDENCE) if close is None else _BESIDE_TOKENS
+    total = weights[0] * coverage + weights[1] * meaning + weights[2] * lead + weights[3] * evidence
+    if close is not None:
+        text, name = close
+        total = total + (_TEXT_CLOSENESS * text + _NAME_CLOSENESS * name - _FOREIGN_CLOSENESS)
     return np.asarray(total, dtype=np.float32)
 
 

@@ -34,7 +34,7 @@ from indexer.deeds import deeds_named
 from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.embedders.base import Embedder, Vectors
 from indexer.glossary import with_english_names
-from indexer.late_interaction import TokenSnapshot, spread
+from indexer.late_interaction import Closeness, TokenSnapshot, spread
 from indexer.lexical import LexicalMatches, LexicalSnapshot, RowTerms
 from indexer.matrix import Floats, MatrixSnapshot, Rows
 from indexer.ranking import (
@@ -45,6 +45,7 @@ from indexer.ranking import (
     TEXT_CLOSENESS,
     USED_BONUS,
     length_in_words,
+    needs_weight,
     split_needs,
     unread_share,
     words_share,
@@ -153,8 +154,9 @@ def rank_rows(
         bonus=_bonus(favoured, matrix.n_rows, seen),
     )
     found = _best_rows(scored, vectors, matrix, max(k, LOOKED_AT_AGAIN), cosines, calibration.scale)
-    if tokens is not None and vectors is not None:
-        found = _looked_at_again(found, query.text, tokens, seen)
+    close = None
+    if tokens is not None:
+        found, close = _looked_at_again(found, query, tokens, seen)
     scores = found.scores
     rival = max(scores[LEAD_OVER], np.float32(0)) if len(scores) > LEAD_OVER else np.float32(0)
     count = int(np.count_nonzero(scores[:k] > 0))
@@ -163,7 +165,9 @@ def rank_rows(
     located = seen.at(best)
     terms = matches.terms_in(located)
     coverage = matches.mass_of(terms)
-    margin = margins(coverage, top_cosine, scores - rival, whole.words[best])
+    if close is not None:
+        close = Closeness(close.text[:count], close.name[:count])
+    margin = margins(coverage, top_cosine, scores - rival, whole.words[best], close)
     threshold = calibration.threshold(query.text)
     confidence = confidences(margin, threshold)
     sure: slice | Bools = slice(None)
@@ -290,17 +294,30 @@ def _best_rows(
     return best_rows(scored, _dense(matrix, vectors, known, scored.seen, cosines), lows, k)
 
 
-def _looked_at_again(found: BestRows, query: str, tokens: TokenSnapshot, seen: SeenRows) -> BestRows:
+def _looked_at_again(
+    found: BestRows, query: PlannedQuery, tokens: TokenSnapshot, seen: SeenRows
+) -> tuple[BestRows, Closeness]:
     """The same rows, the first of them in the order that the tokens of query and tools speak for as well."""
-    count = int(np.count_nonzero(found.scores[:LOOKED_AT_AGAIN] > 0))
-    close = tokens.closeness(query, seen.at(found.places[:count])) if count > 1 else None
-    if close is None:
-        return found
+    rows = seen.at(found.places)
+    close = tokens.closeness(query.text, rows)
+    first = int(np.count_nonzero(found.scores[:LOOKED_AT_AGAIN] > 0))
     scores = found.scores.copy()
-    scores[:count] += TEXT_CLOSENESS * spread(close.text) + NAME_CLOSENESS * spread(close.name)
+    if first:
+        gained = _gained(Closeness(close.text[:first], close.name[:first]))
+        if query.needs:
+            parts = [_gained(tokens.closeness(need, rows[:first])) for need in query.needs]
+            share = needs_weight(len(query.needs))
+            gained = (1 - share) * gained + share * np.maximum.reduce(parts)
+        scores[:first] += gained
     scores /= 1 + TEXT_CLOSENESS + NAME_CLOSENESS
     order = np.argsort(-scores, kind="stable")
-    return BestRows(found.places[order], scores[order], None if found.cosines is None else found.cosines[order])
+    cosines = None if found.cosines is None else found.cosines[order]
+    return BestRows(found.places[order], scores[order], cosines), Closeness(close.text[order], close.name[order])
+
+
+def _gained(close: Closeness) -> Floats:
+    """(m,) at least 0, for m rows at least one."""
+    return np.asarray(TEXT_CLOSENESS * spread(close.text) + NAME_CLOSENESS * spread(close.name), dtype=np.float32)
 
 
 def _is_narrow(seen: SeenRows, matrix: MatrixSnapshot) -> bool:

@@ -72,11 +72,11 @@ class TokenSnapshot:
         self._vectors = vectors
         self._weights = weights
 
-    def closeness(self, query: str, rows: Rows) -> Closeness | None:
-        """Of (m,) rows to a query; None for a query without any known token."""
+    def closeness(self, query: str, rows: Rows) -> Closeness:
+        """Of (m,) rows to a query; a query without any known token is near to nothing."""
         asked = list(dict.fromkeys(self._encoder.tokens(query)))[:QUERY_TOKENS]
-        if not asked:
-            return None
+        if not asked or len(rows) == 0:
+            return Closeness(np.zeros(len(rows), dtype=np.float32), np.zeros(len(rows), dtype=np.float32))
         vectors, weights = self._encoder.token_vectors(np.array(asked, dtype=np.int64))
         slots = self._tokens[rows].T
         cosines = self._vectors.take(slots.ravel(), axis=0) @ vectors.T

@@ -31,9 +31,20 @@ def test_each_kind_of_evidence_speaks_for_a_match() -> None:
     for place in range(4):
         features = [zero] * 4
         features[place] = _floats(0.5)
-        assert margins(*features) > nothing
+        coverage, cosine, lead, words = features
+        assert margins(coverage, cosine, lead, words) > nothing
     # A cosine below 0 says no more than one of 0.
     assert margins(zero, _floats(-0.5), zero, zero) == nothing
+
+
+def test_tokens_that_are_near_speak_for_a_match_those_of_the_name_above_all() -> None:
+    zero, half = _floats(0), _floats(0.5)
+    strange = margins(zero, zero, zero, zero, (zero, zero))
+    by_text, by_name = (margins(zero, zero, zero, zero, close) for close in ((half, zero), (zero, half)))
+    assert strange < by_text < by_name
+    every_kind = margins(_floats(0.3), _floats(0.5), _floats(0.1), _floats(2), (_floats(0.45), _floats(0.4)))
+    # 0.3 x 0.3 + 2.8 x 0.5 + 2 x 0.1 + 2.7 x 2 / 10 + 1.9 x 0.45 + 2.6 x 0.4 - 1.35
+    assert every_kind == pytest.approx([2.775])
 
 
 def test_without_a_vector_coverage_stands_in_for_meaning() -> None:
