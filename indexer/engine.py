@@ -34,10 +34,11 @@ from indexer.deeds import deeds_named
 from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.embedders.base import Embedder, Vectors
 from indexer.glossary import with_english_names
-from indexer.late_interaction import Closeness, TokenSnapshot, spread
+from indexer.late_interaction import Closeness, TokenSnapshot
 from indexer.lexical import LexicalMatches, LexicalSnapshot, RowTerms
 from indexer.matrix import Floats, MatrixSnapshot, Rows
 from indexer.ranking import (
+    CONTEXT_WEIGHT,
     DEED_WORDS,
     LOOKED_AT_AGAIN,
     MAX_UNREAD_SHARE,
@@ -308,6 +309,9 @@ def _looked_at_again(
             parts = [_gained(tokens.closeness(need, rows[:first])) for need in query.needs]
             share = needs_weight(len(query.needs))
             gained = (1 - share) * gained + share * np.maximum.reduce(parts)
+        if query.context:
+            said = _gained(tokens.closeness(query.context, rows[:first]))
+            gained = (gained + CONTEXT_WEIGHT * said) / (1 + CONTEXT_WEIGHT)
         scores[:first] += gained
     scores /= 1 + TEXT_CLOSENESS + NAME_CLOSENESS
     order = np.argsort(-scores, kind="stable")
@@ -316,8 +320,8 @@ def _looked_at_again(
 
 
 def _gained(close: Closeness) -> Floats:
-    """(m,) at least 0, for m rows at least one."""
-    return np.asarray(TEXT_CLOSENESS * spread(close.text) + NAME_CLOSENESS * spread(close.name), dtype=np.float32)
+    """(m,) at least 0: what is added to each of m scores."""
+    return np.maximum(TEXT_CLOSENESS * close.text + NAME_CLOSENESS * close.name, np.float32(0))
 
 
 def _is_narrow(seen: SeenRows, matrix: MatrixSnapshot) -> bool:

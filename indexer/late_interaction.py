@@ -27,8 +27,6 @@ WIDTH: Final = NAME_TOKENS + TEXT_TOKENS
 QUERY_TOKENS: Final = 64
 _NOTHING: Final = 0
 """The slot of a place without a token: its vector and its weight are zero."""
-_LEAST_SPREAD: Final = np.float32(0.1)
-"""Candidates that lie nearer to each other than this are not pulled apart to the full."""
 
 
 class Closeness(NamedTuple):
@@ -54,12 +52,6 @@ def closeness(cosines: Floats, query_weights: Floats, name_weights: Floats) -> C
         in_tool @ (query_weights / np.add.reduce(query_weights)),
         np.divide(name, weight, out=np.zeros_like(name), where=weight > 0),
     )
-
-
-def spread(values: Floats) -> Floats:
-    """(m,) values moved to begin at 0 and, unless they lie close together, stretched to end at 1."""
-    low, high = np.minimum.reduce(values), np.maximum.reduce(values)
-    return (values - low) / max(high - low, _LEAST_SPREAD)
 
 
 class TokenSnapshot:

@@ -13,7 +13,7 @@ from indexer.embedders.remembering import RememberingEmbedder
 from indexer.embedders.static import StaticEmbedder
 from indexer.engine import PlannedQuery, embed_tools, rank_rows
 from indexer.errors import CorruptSnapshotError
-from indexer.late_interaction import NAME_TOKENS, TEXT_TOKENS, WIDTH, TokenIndex, closeness, spread
+from indexer.late_interaction import NAME_TOKENS, TEXT_TOKENS, WIDTH, TokenIndex, closeness
 from indexer.lexical import LexicalIndex
 from indexer.matrix import VectorMatrix
 from indexer.ranking import LOOKED_AT_AGAIN
@@ -80,11 +80,6 @@ def test_opposite_tokens_count_as_strangers() -> None:
     close = closeness(cosines, np.ones(1, dtype=np.float32), weights)
     assert close.text.tolist() == [0.0]
     assert close.name.tolist() == [-1.0]
-
-
-def test_values_that_lie_close_together_are_not_pulled_apart() -> None:
-    assert spread(np.array([0.2, 0.7, 0.45], dtype=np.float32)) == pytest.approx([0, 1, 0.5])
-    assert spread(np.array([0.5, 0.52], dtype=np.float32)) == pytest.approx([0, 0.2])
 
 
 def test_of_a_long_text_the_tokens_that_say_most_are_kept() -> None:
