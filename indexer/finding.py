@@ -27,7 +27,7 @@ MAX_QUERY_LENGTH: Final = 4_000
 """Characters of one query that are read: a need is a sentence, and a search must not hold up others."""
 _MAX_SURPLUS: Final = 100
 """How many more than asked for are ranked, so that tools already found do not take the places of others."""
-_SPARE: Final = 11
+_SPARE: Final = 6
 """How many more are ranked, so that near-duplicates do not take the places of others; four times as many if needed."""
 _MAX_DEPTH: Final = 1_024
 _MAX_SHOWN_NAMESPACES: Final = 8
