@@ -123,6 +123,8 @@ class Measurer:
     async def _look(self) -> None:
         try:
             await self._measure_if_outgrown()
+            while self.is_due:  # for what was written meanwhile
+                await self._measure_if_outgrown()
         except IndexerError as error:
             self._not_before = self._monotonic() + _PAUSE_SECONDS
             _log.warning("the catalog cannot be measured; weak matches are told as before: %s", error)
