@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import Embedder, SearchScope, ToolDefinition, ToolDocument, ToolSearchRequest, document_of, embed_tools
+from indexer.embedders.base import token_encoder_of
 from indexer.finding import find_together
 from indexer.replica import Replica, ReplicaState
 from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
@@ -116,7 +117,7 @@ def measured(replica: Replica, grown: GrownCatalog, embedder: Embedder, folder: 
     starts: list[float] = []
     for _ in range(_BEST_OF):
         started = time.perf_counter()
-        loaded = load_snapshot(path, origin)
+        loaded = load_snapshot(path, origin, token_encoder=token_encoder_of(embedder))
         assert loaded is not None
         starts.append(time.perf_counter() - started)
         del loaded
@@ -127,7 +128,7 @@ def measured(replica: Replica, grown: GrownCatalog, embedder: Embedder, folder: 
         "load_seconds": round(min(starts), 3),
     }
     if rows >= _LARGE:
-        approximate = load_snapshot(path, origin, recall=APPROXIMATE)
+        approximate = load_snapshot(path, origin, recall=APPROXIMATE, token_encoder=token_encoder_of(embedder))
         assert approximate is not None
         record["searches"] += _searches(approximate.state, grown, embedder, [rows], recall=APPROXIMATE)
         del approximate

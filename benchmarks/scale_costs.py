@@ -25,6 +25,7 @@ from benchmarks.loop_overhead import processor_name
 from benchmarks.scale_catalog import BASE, GrownCatalog, measured, search_seconds, store_bytes_per_tool
 from benchmarks.scale_server import measured_server
 from indexer import Embedder, make_embedder
+from indexer.embedders.base import token_encoder_of
 from indexer.replica import Replica
 
 DEFAULT_ROWS: Final = (10_000, 100_000, 1_000_000)
@@ -77,7 +78,8 @@ def _measure(sizes: Sequence[int], temporary: Path | None) -> dict[str, Any]:
     embedder = make_embedder("static")
     _say("reading and encoding 10,000 real tools")
     grown = GrownCatalog(embedder)
-    replica, catalogs = Replica(embedder.dimensions), list[dict[str, Any]]()
+    replica = Replica(embedder.dimensions, token_encoder=token_encoder_of(embedder))
+    catalogs: list[dict[str, Any]] = []
     contention: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(dir=temporary) as folder:
         on_disk = store_bytes_per_tool(grown, Path(folder))

@@ -78,8 +78,8 @@ def margins(
     """(m,) what speaks for each match: logistic regression of answerable against foreign and unanswerable requests.
 
     `coverage`: share of the query's idf mass, 0 to 1. `cosine`: of the whole query; None without a vector. `lead`:
-    fused score over that of place `LEAD_OVER`. `words`: BM25F scores. `close`: of the tokens of
-    text and name (`late_interaction.Closeness`); None where there are none.
+    fused score over that of place `LEAD_OVER`. `words`: BM25F scores. `close`: how near the tokens of text and name are
+    (`late_interaction.Closeness`); None where the encoder has no vectors of tokens.
     """
     meaning = coverage if cosine is None else np.maximum(cosine, 0)
     evidence = words / (words + _HALF_EVIDENCE)

@@ -25,7 +25,7 @@ MAX_SUGGESTED_NAMESPACES: Final = 8
 MAX_QUERIES: Final = 5
 MAX_QUERY_LENGTH: Final = 4_000
 """Characters of one query that are read: a need is a sentence, and a search must not hold up others."""
-_MAX_SURPLUS: Final = 100
+MAX_SURPLUS: Final = 100
 """How many more than asked for are ranked, so that tools already found do not take the places of others."""
 _SPARE: Final = 6
 """How many more are ranked, so that near-duplicates do not take the places of others; four times as many if needed."""
@@ -91,11 +91,11 @@ def find_together(
 
 def _read(state: ReplicaState, request: ToolSearchRequest) -> _Asked:
     view = state.view(request.scope)
-    queries = [text for query in request.queries if (text := _readable(query))][:MAX_QUERIES]
+    queries = [text for query in request.queries if (text := readable(query))][:MAX_QUERIES]
     if not view.count or request.max_results < 1:
         queries = []
     selections = [parse_select(query) for query in queries]
-    context = _readable(request.context)
+    context = readable(request.context)
     planned = [plan_query(query, context) for query, names in zip(queries, selections, strict=True) if not names]
     return _Asked(request, view, queries, selections, planned)
 
@@ -120,7 +120,7 @@ def _answer(
     return _respond(state, request, view, needs, degraded if asked.planned else "none")
 
 
-def _readable(query: str) -> str:
+def readable(query: str) -> str:
     """What of a query is read: its beginning, where encoders take no halves of characters."""
     text = query[:MAX_QUERY_LENGTH]
     return (text if text.isascii() else text.encode("utf-8", "replace").decode()).strip()
@@ -165,7 +165,7 @@ def _exact_hits(
         for row in rows:
             if _in_view(view.rows, row):
                 hits.setdefault(state.table.key(row), _Hit(row, 1.0, ("exact name",)))
-            if len(hits) >= request.max_results + _MAX_SURPLUS:
+            if len(hits) >= request.max_results + MAX_SURPLUS:
                 return hits
     return hits
 
@@ -178,7 +178,7 @@ def _ranked_hits(
     shown: Collection[ToolKey] | None,
 ) -> dict[ToolKey, _Hit]:
     """Hits, best first. `shown`: tools that stand for their near-duplicates if they can; None: nothing collapses."""
-    wanted = request.max_results + min(len(request.already_found), _MAX_SURPLUS)
+    wanted = request.max_results + min(len(request.already_found), MAX_SURPLUS)
     depth = wanted if shown is None else wanted + _SPARE
     while True:
         ranked = rank_rows(

@@ -25,6 +25,8 @@ TEXT_TOKENS: Final = 36
 """Of a tool's name, and of the rest of its text those that say most; more gain nothing (design/retrieval.md)."""
 WIDTH: Final = NAME_TOKENS + TEXT_TOKENS
 QUERY_TOKENS: Final = 64
+_NO_WEIGHT: Final = np.float32(1e-12)
+"""Of a query none of whose tokens says anything: no division by zero."""
 _NOTHING: Final = 0
 """The slot of a place without a token: its vector and its weight are zero."""
 
@@ -49,7 +51,7 @@ def closeness(cosines: Floats, query_weights: Floats, name_weights: Floats) -> C
     name = np.add.reduce(in_query * name_weights)
     weight = np.add.reduce(name_weights)
     return Closeness(
-        in_tool @ (query_weights / np.add.reduce(query_weights)),
+        in_tool @ (query_weights / max(np.add.reduce(query_weights), _NO_WEIGHT)),
         np.divide(name, weight, out=np.zeros_like(name), where=weight > 0),
     )
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
@@ -18,7 +18,7 @@ from indexer.embedders.base import Embedder, Vectors
 from indexer.embedders.known import KnownQueries
 from indexer.engine import PlannedQuery, plan_query
 from indexer.errors import EmbeddingError
-from indexer.finding import MAX_QUERIES, MAX_QUERY_LENGTH, find_tools
+from indexer.finding import MAX_QUERIES, MAX_SURPLUS, find_tools, readable
 from indexer.ranking import name_candidates, parse_select
 from indexer.rarity import Rarities
 from indexer.search import ToolSearchRequest, ToolSearchResponse
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from qdrant_client.http.models import QueryRequest, ScoredPoint
 
 _log = logging.getLogger(__name__)
-
-_MAX_SURPLUS: Final = 100
-"""How many more than asked for are looked at, so that tools already found do not take the places of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +90,16 @@ async def search_server(
 
 
 def _read(request: ToolSearchRequest) -> _Asked:
-    queries = [text for query in request.queries if (text := _readable(query))][:MAX_QUERIES]
+    queries = [text for query in request.queries if (text := readable(query))][:MAX_QUERIES]
     if request.max_results < 1:
         return _Asked((), ())
     selections = [parse_select(query) for query in queries]
     names = chain.from_iterable(
         selected or name_candidates(query) for query, selected in zip(queries, selections, strict=True)
     )
-    context = _readable(request.context)
+    context = readable(request.context)
     planned = [plan_query(query, context) for query, selected in zip(queries, selections, strict=True) if not selected]
     return _Asked(tuple(dict.fromkeys(name.casefold() for name in names)), tuple(planned))
-
-
-def _readable(query: str) -> str:
-    return query[:MAX_QUERY_LENGTH].encode("utf-8", "replace").decode().strip()
 
 
 def _embed(texts: Sequence[str], embedder: Embedder) -> dict[str, Vectors]:
@@ -130,7 +123,7 @@ async def _ask(
     """Tools that bear a name that was asked for, and the best for each query: one request, or none for nothing."""
     if not asked.names:
         return []
-    queries = [named_query(asked.names, request.scope, _MAX_SURPLUS), *candidates]
+    queries = [named_query(asked.names, request.scope, MAX_SURPLUS), *candidates]
     terms = rarities.unknown(asked.texts)
     answers = await reader.query([*queries, *map(rarity_query, terms)])
     rarities.learn(terms, answers[len(queries) :])
@@ -148,7 +141,7 @@ def _candidates(
     return candidates_query(
         texts,
         scope_filter(scope),
-        request.max_results + min(len(request.already_found), _MAX_SURPLUS),
+        request.max_results + min(len(request.already_found), MAX_SURPLUS),
         favoured=scope_filter(scope, also=[any_of("namespace", used)]) if used else None,
         furthest=calibration.scale is None,
     )

@@ -165,5 +165,34 @@ def test_of_tools_alike_to_words_and_vectors_the_one_comes_first_whose_name_is_s
     assert 0 < found.scores[0] <= 1
 
 
-def test_places_of_a_name_and_of_the_rest_fill_a_row() -> None:
-    assert NAME_TOKENS + TEXT_TOKENS == WIDTH
+def ranked_by_letters(query: PlannedQuery, *names: str) -> list[str]:
+    """Names, best first, of tools that words tell apart by nothing: `ask` stands in the description of each."""
+    documents = [ToolDocument(name=name, description="ask") for name in names]
+    matrix, lexical = VectorMatrix(2), LexicalIndex()
+    matrix.append(np.tile(np.array([[1, 0]], dtype=np.float32), (len(names), 1)))
+    lexical.add(documents)
+    tokens = index_of(*documents)
+    found = rank_rows(
+        query, None, matrix=matrix.snapshot(), lexical=lexical.snapshot(), tokens=tokens.snapshot(), k=len(names)
+    )
+    return [names[row] for row in found.rows]
+
+
+def test_what_the_user_said_counts_in_the_second_look_too() -> None:
+    assert ranked_by_letters(PlannedQuery("ask c"), "a", "b") == ["b", "a"]
+    assert ranked_by_letters(PlannedQuery("ask c", context="ask a"), "a", "b") == ["a", "b"]
+
+
+def test_a_tool_may_be_near_to_one_need_of_a_long_task() -> None:
+    assert ranked_by_letters(PlannedQuery("ask c"), "a", "b") == ["b", "a"]
+    needs = ("ask a", "ask a", "ask a", "ask a")
+    assert ranked_by_letters(PlannedQuery("ask c", needs=needs), "a", "b") == ["a", "b"]
+
+
+def test_a_query_whose_tokens_say_nothing_is_near_to_nothing() -> None:
+    close = closeness(
+        np.ones((WIDTH, 1), dtype=np.float32),
+        np.zeros(1, dtype=np.float32),
+        np.zeros((NAME_TOKENS, 1), dtype=np.float32),
+    )
+    assert (close.text.tolist(), close.name.tolist()) == ([0.0], [0.0])

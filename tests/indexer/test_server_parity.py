@@ -102,7 +102,7 @@ async def test_what_the_replica_finds_the_server_finds_in_the_same_order_with_th
     for request in REQUESTS:
         expected, found = await replica.search(request), await server.search(request)
         assert list(map(without_score, found.results)) == list(map(without_score, expected.results)), request
-        assert [one.score for one in found.results] == pytest.approx([one.score for one in expected.results], abs=2e-3)
+        assert [one.score for one in found.results] == pytest.approx([one.score for one in expected.results], abs=1e-3)
         assert (found.empty_reason, found.calibrating, found.catalog_revision) == (expected.empty_reason, False, 72)
 
 
