@@ -32,7 +32,7 @@ from indexer.confidence import (
 from indexer.cosine_scale import CosineScale, cosine_scale
 from indexer.deeds import deeds_named
 from indexer.document import ToolDocument, dense_text, name_text, short_text
-from indexer.embedders.base import Embedder, Vectors
+from indexer.embedders.base import ClosenessWeights, Embedder, Vectors
 from indexer.glossary import with_english_names
 from indexer.late_interaction import Closeness, TokenSnapshot
 from indexer.lexical import LexicalMatches, LexicalSnapshot, RowTerms
@@ -42,8 +42,6 @@ from indexer.ranking import (
     DEED_WORDS,
     LOOKED_AT_AGAIN,
     MAX_UNREAD_SHARE,
-    NAME_CLOSENESS,
-    TEXT_CLOSENESS,
     USED_BONUS,
     length_in_words,
     needs_weight,
@@ -303,25 +301,26 @@ def _looked_at_again(
     close = tokens.closeness(query.text, rows)
     first = int(np.count_nonzero(found.scores[:LOOKED_AT_AGAIN] > 0))
     scores = found.scores.copy()
+    weights = tokens.closeness_weights
     if first:
-        gained = _gained(Closeness(close.text[:first], close.name[:first]))
+        gained = _gained(Closeness(close.text[:first], close.name[:first]), weights)
         if query.needs:
-            parts = [_gained(tokens.closeness(need, rows[:first])) for need in query.needs]
+            parts = [_gained(tokens.closeness(need, rows[:first]), weights) for need in query.needs]
             share = needs_weight(len(query.needs))
             gained = (1 - share) * gained + share * np.maximum.reduce(parts)
         if query.context:
-            said = _gained(tokens.closeness(query.context, rows[:first]))
+            said = _gained(tokens.closeness(query.context, rows[:first]), weights)
             gained = (gained + CONTEXT_WEIGHT * said) / (1 + CONTEXT_WEIGHT)
         scores[:first] += gained
-    scores /= 1 + TEXT_CLOSENESS + NAME_CLOSENESS
+    scores /= 1 + weights.text + weights.name
     order = np.argsort(-scores, kind="stable")
     cosines = None if found.cosines is None else found.cosines[order]
     return BestRows(found.places[order], scores[order], cosines), Closeness(close.text[order], close.name[order])
 
 
-def _gained(close: Closeness) -> Floats:
+def _gained(close: Closeness, weights: ClosenessWeights) -> Floats:
     """(m,) at least 0: what is added to each of m scores."""
-    return np.maximum(TEXT_CLOSENESS * close.text + NAME_CLOSENESS * close.name, np.float32(0))
+    return np.maximum(weights.text * close.text + weights.name * close.name, np.float32(0))
 
 
 def _is_narrow(seen: SeenRows, matrix: MatrixSnapshot) -> bool:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from indexer.columns import Column, Rows
 from indexer.document import ToolDocument, dense_text, name_text
-from indexer.embedders.base import TokenEncoder
+from indexer.embedders.base import ClosenessWeights, TokenEncoder
 from indexer.errors import CorruptSnapshotError
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -65,6 +65,10 @@ class TokenSnapshot:
         self._tokens = tokens
         self._vectors = vectors
         self._weights = weights
+
+    @property
+    def closeness_weights(self) -> ClosenessWeights:
+        return self._encoder.closeness_weights
 
     def closeness(self, query: str, rows: Rows) -> Closeness:
         """Of (m,) rows to a query; a query without any known token is near to nothing."""

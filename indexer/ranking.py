@@ -30,9 +30,6 @@ USED_BONUS: Final = np.float32(0.1)
 """For tools of a namespace that the conversation has used; design/retrieval.md, "The conversation"."""
 LOOKED_AT_AGAIN: Final = 16
 """The best rows whose tokens are compared with those of the query; as good as all of them."""
-TEXT_CLOSENESS: Final = np.float32(0.25)
-NAME_CLOSENESS: Final = np.float32(0.15)
-"""What tokens of text and of name that are all met add to a score of 1; design/retrieval.md, "Tokens again"."""
 
 _SELECT: Final = re.compile(r"\s*select\s*:(.*)", re.IGNORECASE | re.DOTALL)
 LEAST_SPREAD: Final = 0.25

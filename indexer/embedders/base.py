@@ -1,6 +1,7 @@
 """The seam between texts and vectors."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -30,6 +31,14 @@ class Embedder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosenessWeights:
+    """What the tokens of a tool's text, and those of its name, add to a score of 1 where all of them are met."""
+
+    text: np.float32
+    name: np.float32
+
+
 class TokenEncoder(Protocol):
     """Reads a text as tokens, each with a vector of its own."""
 
@@ -40,6 +49,11 @@ class TokenEncoder(Protocol):
 
     @property
     def token_dimensions(self) -> int: ...
+
+    @property
+    def closeness_weights(self) -> ClosenessWeights:
+        """How much its tokens say beside the vectors of whole texts that they are looked at with."""
+        ...
 
     def tokens(self, text: str) -> Sequence[int]:
         """The tokens of a text, in order."""

@@ -9,13 +9,15 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from indexer.embedders.base import Vectors
+from indexer.embedders.base import ClosenessWeights, Vectors
 from indexer.embedders.token_table import TokenTable
 from indexer.embedders.unigram import UnigramTokenizer
 from indexer.errors import EmbeddingError
 
 TOKEN_DIMENSIONS: Final = 64
 """Of a token alone: 128 and 256 rank no better (design/retrieval.md)."""
+CLOSENESS: Final = ClosenessWeights(text=np.float32(0.25), name=np.float32(0.15))
+"""Beside its own vectors; design/retrieval.md, "Tokens again"."""
 SHIPPED_TABLE: Final = Path(__file__).parent / "data" / "static"
 
 
@@ -49,13 +51,22 @@ class TableFiles:
 class StaticEmbedder:
     """Normalised sum of token vectors; token weights are inside the vectors, queries and documents are alike."""
 
-    def __init__(self, *, name: str, tokenizer: UnigramTokenizer, table: TokenTable) -> None:
+    def __init__(
+        self,
+        *,
+        name: str,
+        tokenizer: UnigramTokenizer,
+        table: TokenTable,
+        closeness_weights: ClosenessWeights = CLOSENESS,
+    ) -> None:
+        """`closeness_weights`: another encoder's, where this one's tokens stand beside its vectors."""
         self._name = name
         self._tokenizer = tokenizer
         self._table = table
+        self._closeness_weights = closeness_weights
 
     @classmethod
-    def load(cls, folder: Path = SHIPPED_TABLE) -> Self:
+    def load(cls, folder: Path = SHIPPED_TABLE, *, closeness_weights: ClosenessWeights = CLOSENESS) -> Self:
         """Map a table from its folder, by default the one shipped with the package. Raises: EmbeddingError."""
         files = TableFiles(folder)
         try:
@@ -76,7 +87,10 @@ class StaticEmbedder:
                 "Reinstall toolscout."
             )
         return cls(
-            name=name, tokenizer=UnigramTokenizer(pieces, log_probabilities), table=TokenTable(np.asarray(rows), scales)
+            name=name,
+            tokenizer=UnigramTokenizer(pieces, log_probabilities),
+            table=TokenTable(np.asarray(rows), scales),
+            closeness_weights=closeness_weights,
         )
 
     @property
@@ -98,6 +112,10 @@ class StaticEmbedder:
     @property
     def token_dimensions(self) -> int:
         return min(TOKEN_DIMENSIONS, self._table.dimensions // 2)
+
+    @property
+    def closeness_weights(self) -> ClosenessWeights:
+        return self._closeness_weights
 
     def tokens(self, text: str) -> Sequence[int]:
         return self._tokenizer.encode(text)

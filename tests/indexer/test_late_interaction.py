@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pytest
 
 from indexer.document import ToolDocument
-from indexer.embedders.base import Vectors
+from indexer.embedders.base import ClosenessWeights, TokenEncoder, Vectors
 from indexer.embedders.hashing import HashingEmbedder
 from indexer.embedders.remembering import RememberingEmbedder
-from indexer.embedders.static import StaticEmbedder
+from indexer.embedders.static import CLOSENESS, StaticEmbedder
 from indexer.engine import PlannedQuery, embed_tools, rank_rows
 from indexer.errors import CorruptSnapshotError
 from indexer.late_interaction import NAME_TOKENS, TEXT_TOKENS, WIDTH, TokenIndex, closeness
@@ -24,6 +24,7 @@ class Letters:
 
     token_encoder_id = "letters"
     token_dimensions = 2
+    closeness_weights = CLOSENESS
     _known = "abc"
     _vectors = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
     _weights = np.array([1, 3, 2], dtype=np.float32)
@@ -40,6 +41,7 @@ class Numbers:
 
     token_encoder_id = "numbers"
     token_dimensions = 64
+    closeness_weights = CLOSENESS
 
     def tokens(self, text: str) -> Sequence[int]:
         return [int(word) for word in text.split()]
@@ -48,8 +50,8 @@ class Numbers:
         return np.eye(64, dtype=np.float32)[tokens], tokens.astype(np.float32) + 1
 
 
-def index_of(*documents: ToolDocument) -> TokenIndex:
-    index = TokenIndex(Letters())
+def index_of(*documents: ToolDocument, encoder: TokenEncoder | None = None) -> TokenIndex:
+    index = TokenIndex(encoder or Letters())
     index.add(documents)
     return index
 
@@ -165,17 +167,27 @@ def test_of_tools_alike_to_words_and_vectors_the_one_comes_first_whose_name_is_s
     assert 0 < found.scores[0] <= 1
 
 
-def ranked_by_letters(query: PlannedQuery, *names: str) -> list[str]:
+class NamesAboveAll(Letters):
+    closeness_weights = ClosenessWeights(text=np.float32(0.1), name=np.float32(1))
+
+
+def ranked_by_letters(query: PlannedQuery, *names: str, encoder: TokenEncoder | None = None) -> list[str]:
     """Names, best first, of tools that words tell apart by nothing: `ask` stands in the description of each."""
     documents = [ToolDocument(name=name, description="ask") for name in names]
     matrix, lexical = VectorMatrix(2), LexicalIndex()
     matrix.append(np.tile(np.array([[1, 0]], dtype=np.float32), (len(names), 1)))
     lexical.add(documents)
-    tokens = index_of(*documents)
+    tokens = index_of(*documents, encoder=encoder)
     found = rank_rows(
         query, None, matrix=matrix.snapshot(), lexical=lexical.snapshot(), tokens=tokens.snapshot(), k=len(names)
     )
     return [names[row] for row in found.rows]
+
+
+def test_an_encoder_says_how_much_tokens_weigh_beside_its_vectors() -> None:
+    query = PlannedQuery("ask a b")
+    assert ranked_by_letters(query, "a", "c") == ["c", "a"]
+    assert ranked_by_letters(query, "a", "c", encoder=NamesAboveAll()) == ["a", "c"]
 
 
 def test_what_the_user_said_counts_in_the_second_look_too() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from indexer.embedders.base import token_encoder_of
 from indexer.embedders.factory import make_embedder
 from indexer.embedders.hashing import HashingEmbedder
 from indexer.embedders.use_multilingual import SENTENCE_DIMENSIONS, UseMultilingualEmbedder
@@ -65,3 +66,13 @@ def test_tuned_and_untuned_are_two_encoders() -> None:
     assert untuned.embedder_id.startswith("use-multilingual-3+static-")
     text = ["Delete a storage bucket"]
     assert 0.5 < float(tuned.embed_queries(text)[0] @ untuned.embed_queries(text)[0]) < 0.999
+
+
+@pytest.mark.skipif(not has_extra, reason="needs the extra multilingual")
+@pytest.mark.parametrize("name", ["use-multilingual", "use-multilingual-untuned"])
+def test_tokens_weigh_more_beside_its_vectors_than_beside_those_of_the_table_alone(name: str) -> None:
+    tokens, alone = token_encoder_of(make_embedder(name)), token_encoder_of(make_embedder("static"))
+    assert tokens is not None and alone is not None
+    assert tokens.token_encoder_id == alone.token_encoder_id
+    assert tokens.closeness_weights.text > alone.closeness_weights.text
+    assert tokens.closeness_weights.name > alone.closeness_weights.name
