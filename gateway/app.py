@@ -164,7 +164,7 @@ def build_app(services: Services, *, operator_token: str | None = None, pid: int
     from gateway.api import chat, docs, health, metrics, models, search, tools
     from gateway.api.errors import install_error_handlers
     from gateway.api.guard import LOOPBACK_HOSTS, GuardSettings, RequestGuard
-    from gateway.api.written_schemas import WrittenSchemas
+    from gateway.api.written_tools import WrittenTools
     from gateway.mcp_server.endpoint import McpEndpoint
 
     settings = services.settings
@@ -185,7 +185,7 @@ def build_app(services: Services, *, operator_token: str | None = None, pid: int
         redoc_url=None,
     )
     app.state.services = services
-    app.state.written_schemas = WrittenSchemas()
+    app.state.written_tools = WrittenTools()
     app.state.pid = os.getpid() if pid is None else pid
     for module in (search, tools, chat, models, health, metrics, docs):
         app.include_router(module.router)

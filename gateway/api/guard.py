@@ -37,6 +37,11 @@ class Caller:
     """Holds the token written under the home, and so could run commands on this machine anyway."""
 
 
+_ANYONE: Final = Caller()
+_KEY_HOLDER: Final = Caller(principal="key")
+_OPERATOR: Final = Caller(principal="operator", is_operator=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardSettings:
     """Whom to let in."""
@@ -64,6 +69,8 @@ class RequestGuard:
         self._app = app
         self._settings = settings
         self._direct = direct or {}
+        self._known_host: str | None = None
+        """The last Host header that passed: most requests bring the same one."""
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http":
@@ -100,14 +107,16 @@ class RequestGuard:
 
     def _admit(self, scope: "Scope") -> Caller:
         """Raises: ProblemError for a request that must not come in."""
-        host = _header(scope["headers"], b"host")
-        self._check_host(host)
-        self._check_origin(_header(scope["headers"], b"origin"), host)
-        given = _bearer(_header(scope["headers"], b"authorization"))
+        host, origin, authorization = _admission_headers(scope["headers"])
+        if host != self._known_host:
+            self._check_host(host)
+            self._known_host = host
+        self._check_origin(origin, host)
+        given = _bearer(authorization)
         if self._settings.operator_token and _equal(given, self._settings.operator_token):
-            return Caller(principal="operator", is_operator=True)
+            return _OPERATOR
         if self._settings.api_key is None or scope["path"] in _OPEN_PATHS:
-            return Caller()
+            return _ANYONE
         if not _equal(given, self._settings.api_key):
             raise ProblemError(
                 401,
@@ -115,7 +124,7 @@ class RequestGuard:
                 "this gateway asks for its key: send the header 'Authorization: Bearer KEY'",
                 headers={"www-authenticate": "Bearer"},
             )
-        return Caller(principal="key")
+        return _KEY_HOLDER
 
     def _check_host(self, host: str) -> None:
         if self._settings.hosts is not None and _host_name(host) not in self._settings.hosts:
@@ -135,8 +144,13 @@ class RequestGuard:
         raise ProblemError(403, "foreign-origin", "web pages of another origin may not call this gateway")
 
 
-def _header(headers: "Iterable[tuple[bytes, bytes]]", wanted: bytes) -> str:
-    return next((value.decode("latin-1") for name, value in headers if name.lower() == wanted), "")
+def _admission_headers(headers: "Iterable[tuple[bytes, bytes]]") -> tuple[str, str, str]:
+    """Host, Origin and Authorization, each empty where it is missing; the first one counts."""
+    given: dict[bytes, bytes] = {}
+    for name, value in headers:
+        given.setdefault(name.lower(), value)
+    host, origin, authorization = (given.get(name, b"") for name in (b"host", b"origin", b"authorization"))
+    return host.decode("latin-1"), origin.decode("latin-1"), authorization.decode("latin-1")
 
 
 def _bearer(authorization: str) -> str:

@@ -29,22 +29,41 @@ def stored_record(stored: StoredTool) -> dict[str, Any]:
 
 def found_record(reference: ToolReference) -> dict[str, Any]:
     """One result of a search, complete enough to be called."""
+    return {
+        **named_record(reference),
+        **match_record(reference),
+        "input_schema": reference.definition.input_schema,
+    }
+
+
+def named_record(reference: ToolReference) -> dict[str, str]:
+    """What a found tool is called and says of itself, whatever it was found for."""
     definition = reference.definition
     return {
         "name": definition.name,
         "namespace": definition.namespace,
         "alias": reference.alias,
         "description": definition.description,
+    }
+
+
+def match_record(reference: ToolReference) -> dict[str, Any]:
+    """What one search says of a tool it found."""
+    return {
         "score": round(reference.score, 4),
         "reasons": list(reference.reasons),
         "query": reference.query,
         "also_in": list(reference.also_in),
-        "input_schema": definition.input_schema,
     }
 
 
 def search_record(response: ToolSearchResponse) -> dict[str, Any]:
-    """The answer to a search; `empty` explains an answer without results and is null otherwise."""
+    """The answer to a search."""
+    return {"results": [found_record(reference) for reference in response.results], **outcome_record(response)}
+
+
+def outcome_record(response: ToolSearchResponse) -> dict[str, Any]:
+    """An answer beside its results; `empty` explains one without any and is null otherwise."""
     empty = None
     if not response.results:
         empty = {
@@ -53,7 +72,6 @@ def search_record(response: ToolSearchResponse) -> dict[str, Any]:
             "namespaces": list(response.namespaces),
         }
     return {
-        "results": [found_record(reference) for reference in response.results],
         "catalog_revision": response.catalog_revision,
         "degraded": response.degraded,
         "stale": response.stale,

@@ -48,7 +48,7 @@ async def search(request: Request) -> Response:
         # The index keeps to the scope it was given; what the caller narrowed itself may be widened again.
         held = await services.index.namespaces(scope_of(caller))
         response = replace(response, namespaces=tuple(sorted(held, key=lambda name: -held[name])[:_NAMESPACES_SHOWN]))
-    return Response(request.app.state.written_schemas.answer(response), media_type="application/json")
+    return Response(request.app.state.written_tools.answer(response), media_type="application/json")
 
 
 DIRECT: Final = {("POST", "/v1/search"): search}

@@ -1,11 +1,11 @@
-"""Answers to searches, written with the schemas that are known."""
+"""Answers to searches, written with the tools that are known."""
 
 import gc
 
 import pytest
 
 from gateway.api.records import search_record
-from gateway.api.written_schemas import WrittenSchemas
+from gateway.api.written_tools import WrittenTools
 from gateway.chat.json_text import encode_json
 from indexer import ToolDefinition, ToolReference, ToolSearchResponse
 from tests.gateway.api.conftest import REFUND
@@ -30,15 +30,15 @@ def found(*definitions: ToolDefinition) -> ToolSearchResponse:
         ToolDefinition(name="korean", input_schema={"type": "object", "title": "주문 환불"}),
     ],
 )
-def test_an_answer_is_what_is_written_without_known_schemas(definition: ToolDefinition) -> None:
-    written = WrittenSchemas()
+def test_an_answer_is_what_is_written_without_known_tools(definition: ToolDefinition) -> None:
+    written = WrittenTools()
     response = found(definition, REFUND)
     for _ in range(2):
         assert written.answer(response) == encode_json(search_record(response))
 
 
-def test_a_schema_is_kept_no_longer_than_its_definition() -> None:
-    written = WrittenSchemas()
+def test_a_written_tool_is_kept_no_longer_than_its_definition() -> None:
+    written = WrittenTools()
     gone = ToolDefinition(name="gone", input_schema={"type": "object", "title": "old"})
     written.answer(found(gone, REFUND))
     assert len(written) == 2
@@ -51,4 +51,4 @@ def test_a_schema_is_kept_no_longer_than_its_definition() -> None:
 
 def test_an_empty_answer_explains_itself_still() -> None:
     response = ToolSearchResponse(results=(), catalog_revision=0, empty_reason="catalog_empty")
-    assert WrittenSchemas().answer(response) == encode_json(search_record(response))
+    assert WrittenTools().answer(response) == encode_json(search_record(response))
