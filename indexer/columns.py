@@ -27,14 +27,17 @@ class Column:
     def nbytes(self) -> int:
         return self._values.nbytes
 
-    def extend(self, values: npt.NDArray[Any]) -> None:
+    def extend(self, values: npt.NDArray[Any] | Sequence[int]) -> None:
         end = self._length + len(values)
         if end > len(self._values):
             capacity = max(end, len(self._values) + len(self._values) // 2, _INITIAL_CAPACITY)
             grown = np.empty((capacity, *self._values.shape[1:]), dtype=self._values.dtype)
             grown[: self._length] = self._values[: self._length]
             self._values = grown
-        self._values[self._length : end] = values
+        if len(values) == 1:
+            self._values[self._length] = values[0]
+        else:
+            self._values[self._length : end] = values
         self._length = end
 
     def view(self) -> npt.NDArray[Any]:
@@ -59,7 +62,7 @@ class RowLists:
                 # Complete before it is put in its place: readers look without a lock.
                 self._lists[label] = Column(np.array(rows, dtype=np.int64))
             else:
-                column.extend(np.array(rows, dtype=np.int64))
+                column.extend(rows)
 
     def rows(self, label: Label, below: int) -> Rows:
         """The rows of a label lower than `below`: those of a reader's own moment."""

@@ -93,7 +93,7 @@ class ToolDefinition:
     completion: CompletionKeys | None = None
     """What its calls collect, if it is a tool of which one call a target is enough."""
 
-    @property
+    @cached_property
     def key(self) -> ToolKey:
         return ToolKey(self.tenant, self.namespace, self.name)
 
@@ -123,63 +123,54 @@ def _json(record: Mapping[str, Any], *, sort_keys: bool) -> bytes:
 
 def definition_to_record(definition: ToolDefinition) -> dict[str, Any]:
     """The JSON form of a definition, defaults left out; `definition_from_record` is its inverse."""
-    annotations = definition.annotations
     record: dict[str, Any] = {
         "name": definition.name,
         "namespace": definition.namespace,
         "tenant": definition.tenant,
-        "title": definition.title,
-        "description": definition.description,
-        "input_schema": definition.input_schema,
-        "output_schema": definition.output_schema,
-        "tags": list(definition.tags),
-        "example_queries": list(definition.example_queries),
-        "publisher": definition.publisher,
-        "trust": definition.trust,
-        "annotations": {
-            hint: value
-            for hint, value in (
-                ("read_only", annotations.read_only),
-                ("destructive", annotations.destructive),
-                ("idempotent", annotations.idempotent),
-                ("open_world", annotations.open_world),
-            )
-            if value is not None
-        },
-        "executor": _executor_record(definition.executor),
-        "return_direct": definition.return_direct,
-        "pinned": definition.pinned,
-        "version": definition.version,
-        "repeatable": definition.repeatable,
-        "completion": _completion_record(definition.completion),
     }
-    always = {"name", "namespace", "tenant", "description", "input_schema"}
-    return {name: value for name, value in record.items() if name in always or value not in _LEFT_OUT.get(name, ())}
+    if definition.title:
+        record["title"] = definition.title
+    record["description"] = definition.description
+    record["input_schema"] = definition.input_schema
+    if definition.output_schema is not None:
+        record["output_schema"] = definition.output_schema
+    if definition.tags:
+        record["tags"] = list(definition.tags)
+    if definition.example_queries:
+        record["example_queries"] = list(definition.example_queries)
+    if definition.publisher:
+        record["publisher"] = definition.publisher
+    if definition.trust != "community":
+        record["trust"] = definition.trust
+    if hints := _hints_record(definition.annotations):
+        record["annotations"] = hints
+    if definition.executor.kind != "client" or definition.executor.config:
+        record["executor"] = {"kind": definition.executor.kind, "config": dict(definition.executor.config)}
+    if definition.return_direct:
+        record["return_direct"] = definition.return_direct
+    if definition.pinned:
+        record["pinned"] = definition.pinned
+    if definition.version:
+        record["version"] = definition.version
+    if definition.repeatable is not None:
+        record["repeatable"] = definition.repeatable
+    if definition.completion is not None:
+        record["completion"] = _completion_record(definition.completion)
+    return record
 
 
-def _executor_record(executor: ToolExecutor) -> dict[str, Any]:
-    return {"kind": executor.kind, "config": dict(executor.config)} if executor != ToolExecutor() else {}
+def _hints_record(annotations: ToolAnnotations) -> dict[str, bool]:
+    hints = {
+        "read_only": annotations.read_only,
+        "destructive": annotations.destructive,
+        "idempotent": annotations.idempotent,
+        "open_world": annotations.open_world,
+    }
+    return {hint: value for hint, value in hints.items() if value is not None}
 
 
-def _completion_record(keys: CompletionKeys | None) -> dict[str, Any] | None:
-    return None if keys is None else {"arguments": list(keys.arguments), "everything": sorted(keys.everything)}
-
-
-_LEFT_OUT: Final[dict[str, tuple[Any, ...]]] = {
-    "title": ("",),
-    "output_schema": (None,),
-    "tags": ([],),
-    "example_queries": ([],),
-    "publisher": ("",),
-    "trust": ("community",),
-    "annotations": ({},),
-    "executor": ({},),
-    "return_direct": (False,),
-    "pinned": (False,),
-    "version": ("",),
-    "repeatable": (None,),
-    "completion": (None,),
-}
+def _completion_record(keys: CompletionKeys) -> dict[str, Any]:
+    return {"arguments": list(keys.arguments), "everything": sorted(keys.everything)}
 
 
 def definition_from_record(record: JsonObject) -> ToolDefinition:

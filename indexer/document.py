@@ -19,6 +19,8 @@ _COMBINERS: Final = ("allOf", "anyOf", "oneOf")
 _INNER: Final = ("items", "additionalProperties")
 _HOLD_MORE: Final = frozenset({"$ref", "properties", *_COMBINERS, *_INNER})
 _CACHED_IDENTIFIER: Final = 64
+_REMEMBERED_DOCUMENTS: Final = 512
+"""Documents whose text is kept: the encoder reads it, and the index of tokens a batch later."""
 _IDENTIFIER_PARTS: Final = re.compile(
     r"(?:[A-Z]+|[A-Z]?[A-Z]?[a-z]+)\d+"  # S3, v2, OAuth2: letters and digits that are one word
     r"|[A-Z]{2,}s(?![a-z])"  # APIs
@@ -71,6 +73,7 @@ def split_identifier(name: str) -> str:
     return " ".join(identifier_parts(name))
 
 
+@lru_cache(maxsize=_REMEMBERED_DOCUMENTS)
 def dense_text(document: ToolDocument) -> str:
     """All that an encoder reads of a tool: namespace, name, title, description, parameters, examples, cut to fit."""
     head = [_words(document.namespace), _words(document.name), document.title, document.description]

@@ -5,8 +5,7 @@ whose name the request speaks of, may still lie a few places below the best. Lat
 Khattab & Zaharia (2020), "ColBERT". Here the tokens' vectors are those of the static table, without context.
 """
 
-from collections.abc import Mapping, Sequence
-from heapq import nlargest
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -106,22 +105,26 @@ class TokenIndex:
     def add(self, documents: Sequence[ToolDocument]) -> None:
         """Append tools; the next snapshot shows them."""
         read = self._encoder.tokens
-        names = [dict.fromkeys(read(name_text(document))) for document in documents]
-        texts = [dict.fromkeys(read(dense_text(document))) for document in documents]
-        self._learn(dict.fromkeys(chain(*names, *texts)))
+        names = [list(dict.fromkeys(read(name_text(document))))[:NAME_TOKENS] for document in documents]
+        texts = [
+            dict.fromkeys(read(dense_text(document))).keys() - name
+            for document, name in zip(documents, names, strict=True)
+        ]
+        self._learn(chain(*names, *texts))
         rows = np.full((len(documents), WIDTH), _NOTHING, dtype=np.int32)
-        slot_of = self._slots.__getitem__
+        slot_of, weight_of = self._slots.__getitem__, self._weight_of.__getitem__
         for row, name, text in zip(rows, names, texts, strict=True):
-            first = list(name)[:NAME_TOKENS]
-            row[: len(first)] = [*map(slot_of, first)]
-            others = [*map(slot_of, text.keys() - first)]
+            row[: len(name)] = [*map(slot_of, name)]
+            others = [*map(slot_of, text)]
             if len(others) > TEXT_TOKENS:
-                others = nlargest(TEXT_TOKENS, others, key=self._weight_of.__getitem__)
+                others = sorted(others, key=weight_of, reverse=True)[:TEXT_TOKENS]
             row[NAME_TOKENS : NAME_TOKENS + len(others)] = others
         self._tokens.extend(rows)
 
-    def _learn(self, tokens: Mapping[int, None]) -> None:
-        new = list(tokens.keys() - self._slots.keys())
+    def _learn(self, tokens: Iterable[int]) -> None:
+        slots = self._slots
+        # Not as a difference of keys: that goes through all tokens of the catalog.
+        new = list(dict.fromkeys([token for token in tokens if token not in slots]))
         if new:
             self._take_slots(new)
 

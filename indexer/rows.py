@@ -186,18 +186,18 @@ class RowTable:
     def append(self, entries: Sequence[RowEntry]) -> None:
         """Add rows of tools; a key that has one gets a new one."""
         first = len(self._keys)
-        groups = np.empty(len(entries), dtype=np.int32)
+        groups: list[int] = []
         lists: defaultdict[Label, list[int]] = defaultdict(list)
-        for place, entry in enumerate(entries):
+        for row, entry in enumerate(entries, start=first):
             key = entry.definition.key
-            groups[place] = self._groups.setdefault(key[:2], len(self._groups))
+            groups.append(self._groups.setdefault(key[:2], len(self._groups)))
             for label in _labels(entry.definition):
-                lists[label].append(first + place)
-            self._name(first + place, key, model_alias(key))
+                lists[label].append(row)
+            self._name(row, key, model_alias(key))
             self._encoded.append(entry.encoded)
             self._encoded_bytes += len(entry.encoded)
         self._group.extend(groups)
-        self._revision.extend(np.array([entry.revision for entry in entries], dtype=np.int64))
+        self._revision.extend([entry.revision for entry in entries])
         self._hash.extend(_hash_rows([entry.content_hash for entry in entries]))
         self._lists.add(lists)
 
@@ -217,9 +217,7 @@ class RowTable:
         kept: list[int] = keep.tolist()
         new_rows = np.full(len(self._keys), -1, dtype=np.int64)
         new_rows[keep] = np.arange(len(keep))
-        encoded = [self.encoded(row) for row in kept]
-        offsets = np.zeros(len(kept) + 1, dtype=np.int64)
-        np.cumsum([len(one) for one in encoded], out=offsets[1:])
+        definitions, offsets = self._definitions_of(kept)
         labels, list_offsets, list_rows = self._lists.to_arrays(new_rows)
         names: list[str] = [self._keys[row].name for row in kept]
         strings: dict[str, Any] = {
@@ -230,7 +228,7 @@ class RowTable:
         }
         return {
             "strings": np.frombuffer(orjson.dumps(strings), dtype=np.uint8),
-            "definitions": _joined(encoded, offsets),
+            "definitions": definitions,
             "offsets": offsets,
             "group": self._group.view()[keep],
             "revision": self._revision.view()[keep],
@@ -238,6 +236,15 @@ class RowTable:
             "list_offsets": list_offsets,
             "list_rows": list_rows,
         }
+
+    def _definitions_of(self, rows: list[int]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+        """Their JSON, one after the other, and (rows + 1,) where each begins and the last one ends."""
+        if not self._encoded and rows == list(range(len(self._stored_offsets) - 1)):
+            return self._stored_definitions, self._stored_offsets
+        encoded = [self.encoded(row) for row in rows]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(one) for one in encoded], out=offsets[1:])
+        return _joined(encoded, offsets), offsets
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> "RowTable":

@@ -18,6 +18,8 @@ TOKEN_DIMENSIONS: Final = 64
 """Of a token alone: 128 and 256 rank no better (design/retrieval.md)."""
 CLOSENESS: Final = ClosenessWeights(text=np.float32(0.25), name=np.float32(0.15))
 """Beside its own vectors; design/retrieval.md, "Tokens again"."""
+_REMEMBERED_TEXTS: Final = 2048
+"""Texts whose tokens are kept for whoever reads them again soon: a few batches of three views of a tool, 4 MB."""
 SHIPPED_TABLE: Final = Path(__file__).parent / "data" / "static"
 
 
@@ -63,6 +65,8 @@ class StaticEmbedder:
         self._name = name
         self._tokenizer = tokenizer
         self._table = table
+        self._just_read: dict[str, list[int]] = {}
+        """Tokens of the documents that were encoded last: the index of tokens asks for the same ones."""
         self._closeness_weights = closeness_weights
 
     @classmethod
@@ -118,7 +122,8 @@ class StaticEmbedder:
         return self._closeness_weights
 
     def tokens(self, text: str) -> Sequence[int]:
-        return self._tokenizer.encode(text)
+        known = self._just_read.get(text)
+        return self._tokenizer.encode(text) if known is None else known
 
     def token_vectors(self, tokens: npt.NDArray[np.int64]) -> tuple[Vectors, npt.NDArray[np.float32]]:
         """As `TokenTable.leading`."""
@@ -127,10 +132,14 @@ class StaticEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """(n, dimensions) float32 rows of unit norm; a text without any known token gives a zero row."""
         encode = self._tokenizer.encode
-        return self._table.unit_sums([encode(text) for text in texts])
+        read = [encode(text) for text in texts]
+        if len(self._just_read) > _REMEMBERED_TEXTS:
+            self._just_read = {}  # replaced, not emptied: other threads look into it
+        self._just_read.update(zip(texts, read, strict=True))
+        return self._table.unit_sums(read)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """As `embed_documents`; one query takes a shorter way to the same vector."""
         if len(texts) == 1:
             return self._table.unit_sum(self._tokenizer.encode(texts[0]))
-        return self.embed_documents(texts)
+        return self._table.unit_sums([self._tokenizer.encode(text) for text in texts])

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from indexer.document import ToolDocument
 from indexer.errors import CorruptSnapshotError
-from indexer.lexical.postings import Segment, build_segment, merge_segments, renumbered
+from indexer.lexical.postings import Segment, build_segment, merge_segments, renumbered, segment_of_one
 from indexer.lexical.snapshot import DEFAULT_BM25F, FIELDS, BM25FParameters, LexicalSnapshot
 from indexer.lexical.tokens import chunks
 from indexer.lexical.vocabulary import Vocabulary
@@ -182,14 +182,18 @@ class LexicalIndex:
         if not self._pending_lengths:
             return
         lengths = np.array(self._pending_lengths, dtype=np.int64)
-        terms = np.array(self._pending_terms, dtype=np.int32)
+        if self._pending_terms:
+            self._segments.append(self._pending_segment(lengths))
         traits = np.array(self._pending_traits, dtype=np.uint16)
         self._pending_lengths, self._pending_terms, self._pending_traits = [], [], []
-        if len(terms):
-            self._segments.append(build_segment(terms, lengths, self._rows))
         while due := _due([len(segment.rows) for segment in self._segments]):
             self._segments[-due:] = [merge_segments(self._segments[-due:])]
         self._grow(lengths, traits)
+
+    def _pending_segment(self, lengths: npt.NDArray[np.int64]) -> Segment:
+        if len(lengths) == 1:
+            return segment_of_one(self._pending_terms, self._pending_lengths[0], self._rows)
+        return build_segment(np.array(self._pending_terms, dtype=np.int32), lengths, self._rows)
 
     def _grow(self, lengths: npt.NDArray[np.int64], traits: npt.NDArray[np.uint16]) -> None:
         end = self._rows + len(lengths)

@@ -51,6 +51,27 @@ def build_segment(terms: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], 
     return _by_term(posting_terms.astype(np.int32), (rows + first_row).astype(np.int32), frequencies)
 
 
+def segment_of_one(terms: Sequence[int], lengths: Sequence[int], row: int) -> Segment:
+    """As `build_segment` for the words of one tool: for so few, the calls of numpy take longer than what they do."""
+    counted: dict[int, bytearray] = {}
+    start = 0
+    for field, length in enumerate(lengths):
+        for term in terms[start : start + length]:
+            frequencies = counted.get(term)
+            if frequencies is None:
+                frequencies = counted[term] = bytearray(len(lengths))
+            if frequencies[field] < _MAX_FREQUENCY:
+                frequencies[field] += 1
+        start += length
+    ordered = sorted(counted)
+    return Segment(
+        np.array(ordered, dtype=np.int32),
+        np.arange(len(ordered) + 1, dtype=np.int64),
+        np.array([row], dtype=np.int32).repeat(len(ordered)),
+        np.frombuffer(b"".join(map(counted.__getitem__, ordered)), dtype=np.uint8).reshape(-1, len(lengths)),
+    )
+
+
 def merge_segments(segments: Sequence[Segment]) -> Segment:
     """One segment of several whose rows ascend from each to the next."""
     terms = np.concatenate([segment.posting_terms() for segment in segments])
