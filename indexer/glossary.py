@@ -1,11 +1,14 @@
-"""English names of the things that Korean requests ask for: most catalogs are written in English.
+"""English names of the things that Korean and Arabic requests ask for: most catalogs are written in English.
 
-Requests in Korean share no word with them, and of their meaning an encoder sees the gist. Words match by what they
-name; what it is worth: design/retrieval.md, "Korean words".
+Requests in these languages share no word with them, and of their meaning an encoder sees the gist. Words match by what
+they name; what it is worth: design/retrieval.md, "Korean words" and "Arabic".
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
+
+from indexer import arabic
 
 # Loanwords and plain terms of computing, office work and trade: what tools are about, not what they do (deeds.py).
 _KOREAN: Final = """
@@ -40,19 +43,113 @@ _KOREAN: Final = """
     virtual machine: 가상머신; volume: 볼륨; weather: 날씨; webhook: 웹훅; website: 웹사이트; youtube: 유튜브;
     """
 
+# The same terms in Arabic, with the plurals that no ending makes; a phrase of two words is joined by `_`.
+_ARABIC: Final = """
+    access: وصول نفاذ; account: حساب حسابات; ad: إعلان دعاية; address: عنوان عناوين; alarm: إنذار منبه; alert: تنبيه;
+    alias: اسم_مستعار; amazon: أمازون; android: أندرويد; api: واجهة_برمجية واجهة_برمجة; api key: مفتاح_api;
+    application: تطبيق; app: تطبيق; approval: موافقة اعتماد; archive: أرشيف; assignment: واجب تكليف; attachment: مرفق;
+    audio: صوت صوتي; backup: نسخة_احتياطية نسخ_احتياطي نسخ_احتياطية; bank: بنك مصرف; bigquery: بيج_كويري;
+    bill: فاتورة; blog: مدونة; book: كتاب كتب; branch: فرع فروع; broadcast: بث; bucket: دلو دلاء سلة_تخزين;
+    budget: ميزانية موازنة; build: بناء; cache: كاش ذاكرة_مؤقتة تخزين_مؤقت; calendar: تقويم روزنامة; camera: كاميرا;
+    campaign: حملة; caption: ترجمة_نصية; card: بطاقة كارت; catalog: فهرس كتالوج; certificate: شهادة;
+    channel: قناة قنوات; chart: مخطط رسم_بياني; chat: دردشة شات; class: فصل حصة; classroom: كلاسروم;
+    cloud: سحابة سحابي كلاود; cluster: عنقود كلاستر; comment: تعليق; commit: كوميت; connection: اتصال;
+    contact: جهة_اتصال جهات_اتصال; container: حاوية كونتينر; content: محتوى; conversation: محادثة;
+    cost: تكلفة تكاليف كلفة; country: بلد دولة; coupon: قسيمة كوبون; course: مقرر دورة مساق;
+    credential: بيانات_اعتماد; credit: رصيد أرصدة; currency: عملة; customer: عميل عملاء زبون زبائن;
+    dashboard: لوحة_معلومات لوحة_قيادة لوحة_بيانات لوحة_متابعة داشبورد; data: بيانات;
+    database: قاعدة_بيانات قواعد_بيانات; dataset: مجموعة_بيانات; delivery: توصيل تسليم; deployment: نشر;
+    device: جهاز أجهزة; directory: دليل; disk: قرص أقراص; docker: دوكر; document: مستند وثيقة وثائق; domain: نطاق;
+    draft: مسودة; drive: درايف محرك_أقراص; email: بريد إيميل; encryption: تشفير; endpoint: نقطة_نهاية;
+    environment: بيئة; error: خطأ أخطاء; event: حدث أحداث موعد مواعيد; execution: تنفيذ; expense: مصروف مصاريف إيصال;
+    experiment: تجربة تجارب; face: وجه وجوه; file: ملف; filter: مرشح فلتر تصفية; firewall: جدار_حماية جدار_ناري;
+    flight: رحلة_جوية طيران; flow: تدفق; folder: مجلد; form: نموذج نماذج استمارة; function: دالة دوال; game: لعبة;
+    gateway: بوابة; github: جيتهاب; gmail: جيميل; google: جوجل غوغل قوقل; graph: رسم_بياني; group: مجموعة مجاميع;
+    host: مضيف; hotel: فندق فنادق; house: بيت منزل; image: صورة صور; index: فهرس; instance: خادم خوادم سيرفر آلة مثيل;
+    inventory: مخزون; invitation: دعوة; invoice: فاتورة فواتير; ip: آي_بي; issue: مشكلة مشاكل; item: عنصر عناصر;
+    job: عمل أعمال وظيفة; key: مفتاح مفاتيح; kubernetes: كوبرنيتيس; label: تسمية ملصق تصنيف; lambda: لامدا;
+    language: لغة; lesson: درس دروس; library: مكتبة; light: ضوء أضواء إضاءة; link: رابط روابط; list: قائمة قوائم;
+    load balancer: موازن_حمل موازن_أحمال; location: موقع مكان أماكن; log: سجل سجلات; mail: بريد; map: خريطة خرائط;
+    market: سوق أسواق; media: وسائط; meeting: اجتماع; member: عضو أعضاء; message: رسالة رسائل;
+    metric: مقياس مقاييس مؤشر; mobile: جوال محمول موبايل; model: نموذج نماذج موديل; money: مال نقود فلوس;
+    movie: فيلم أفلام; music: موسيقى; network: شبكة; news: خبر أخبار; node: عقدة عقد; note: ملاحظة;
+    notification: إشعار; number: رقم أرقام; object: كائن; order: طلب طلبية أمر_شراء; organization: مؤسسة منظمة;
+    page: صفحة; parameter: معامل باراميتر; password: كلمة_سر كلمة_مرور باسورد; payment: دفع دفعة; people: أشخاص;
+    permission: صلاحية إذن أذونات; phone: هاتف هواتف; photo: صورة صور; pipeline: خط_أنابيب; place: مكان أماكن;
+    player: لاعب; playlist: قائمة_تشغيل; plugin: إضافة_برمجية; policy: سياسة; pool: مجمع; port: منفذ منافذ;
+    post: منشور تدوينة; presentation: عرض_تقديمي عروض_تقديمية; price: سعر أسعار ثمن; printer: طابعة; product: منتج;
+    profile: ملف_شخصي; project: مشروع مشاريع; query: استعلام; question: سؤال أسئلة; queue: طابور; reaction: تفاعل;
+    recipe: وصفة; record: سجل سجلات تسجيل; recording: تسجيل; refund: استرداد; region: منطقة مناطق إقليم;
+    reminder: تذكير; replica: نسخة_مطابقة; replication: نسخ_متماثل; report: تقرير تقارير; repository: مستودع;
+    request: طلب; reservation: حجز; resource: مورد موارد; restaurant: مطعم مطاعم; retention: احتفاظ;
+    review: مراجعة تقييم; role: دور أدوار; room: غرفة غرف قاعة; route: مسار طريق; rule: قاعدة قواعد;
+    salary: راتب رواتب; schedule: جدول_زمني جدولة; schema: مخطط; secret: سر أسرار; security: أمان أمن;
+    security group: مجموعة_أمان; sensor: حساس مستشعر; sentiment: مشاعر; server: خادم خوادم سيرفر; service: خدمة;
+    session: جلسة; setting: إعداد; sheet: ورقة أوراق; shipping: شحن شحنة; site: موقع مواقع; slide: شريحة شرائح;
+    snapshot: لقطة سناب_شوت; sound: صوت; speech: كلام نطق; spreadsheet: جدول_بيانات جداول_بيانات; stack: حزمة;
+    station: محطة; status: حالة; stock: سهم أسهم; storage: تخزين; store: متجر متاجر; stream: مجرى بث تدفق;
+    student: طالب طلاب طلبة; subnet: شبكة_فرعية; subscription: اشتراك; survey: استبيان استطلاع; table: جدول جداول;
+    tag: وسم وسوم; task: مهمة مهام; tax: ضريبة ضرائب; teacher: معلم أستاذ مدرس; team: فريق فرق; template: قالب قوالب;
+    test: اختبار فحص; text: نص نصوص; thumbnail: صورة_مصغرة; ticket: تذكرة تذاكر; time: وقت أوقات; token: توكن رمز;
+    topic: موضوع مواضيع; traffic: حركة_مرور; training: تدريب; transaction: معاملة; transcript: تفريغ_نصي;
+    translate: ترجمة; trigger: مشغل; trip: رحلة; twitter: تويتر; user: مستخدم; vault: خزنة; version: إصدار نسخة نسخ;
+    video: فيديو مقطع; virtual machine: آلة_افتراضية جهاز_افتراضي; volume: قرص أقراص; vulnerability: ثغرة;
+    wallet: محفظة; weather: طقس جو; webhook: ويب_هوك; website: موقع_إلكتروني; whatsapp: واتساب; workflow: سير_عمل;
+    workspace: مساحة_عمل; youtube: يوتيوب; zone: منطقة;
+    """
 
-def _entries(text: str) -> dict[str, str]:
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    """Each word of a list, and the English of its entry."""
     pairs = (entry.split(":") for entry in text.split(";") if entry.strip())
-    return {word: " ".join(english.split()) for english, words in pairs for word in words.split()}
+    return ((word, " ".join(english.split())) for english, words in pairs for word in words.split())
 
 
-_ENGLISH: Final = _entries(_KOREAN)
+def _stemmed_entries() -> dict[str, str]:
+    """English by folded words without what is written in front of them and, where none is so written, by stems."""
+    written: dict[str, dict[str, None]] = {}
+    stemmed: dict[str, dict[str, None]] = {}
+    for phrase, english in _entries(_ARABIC):
+        words = arabic.folded(phrase).split("_")
+        written.setdefault(" ".join(words), {})[english] = None
+        stemmed.setdefault(" ".join(map(arabic.stem, words)), {})[english] = None
+    return {phrase: " ".join(names) for phrase, names in (stemmed | written).items()}
+
+
+_ENGLISH: Final = dict(_entries(_KOREAN))
 _WORD: Final = re.compile("|".join(sorted(_ENGLISH, key=len, reverse=True)))
+_BY_ARABIC: Final = _stemmed_entries()
+_ARABIC_WORD: Final = re.compile(rf"[{arabic.LETTERS}a-z]+")
+_PREPOSITIONS: Final = ("ب", "ل", "ك", "ف")
+"""Written as one with the word behind them."""
 
 
 def with_english_names(query: str) -> str:
-    """The query, and after it the English names of the things that it names in Korean."""
+    """The query, and after it the English names of the things that it names in Korean or Arabic."""
     if query.isascii():
         return query
     names = dict.fromkeys(_ENGLISH[word] for word in _WORD.findall(query))
+    if arabic.is_arabic(query):
+        names |= dict.fromkeys(_arabic_names(query))
     return " ".join((query, *names))
+
+
+def _arabic_names(query: str) -> Iterator[str]:
+    """The English names of what a query names in Arabic; two words that name one thing before either alone."""
+    words = _ARABIC_WORD.findall(arabic.folded(query).casefold())
+    place = 0
+    while place < len(words):
+        for length in (2, 1):
+            if english := _english(words[place : place + length]):
+                yield english
+                break
+        place += length
+
+
+def _english(words: list[str]) -> str | None:
+    first, *others = words
+    for start in (first, first[1:]) if first.startswith(_PREPOSITIONS) else (first,):
+        for form in (str, arabic.bare, arabic.stem):
+            if english := _BY_ARABIC.get(" ".join([form(start), *map(form, others)])):
+                return english
+    return None

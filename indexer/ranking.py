@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from indexer import arabic
 from indexer.document import identifier_parts
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -46,10 +47,12 @@ PARTLY_COVERED: Final = 0.6
 READ_COVERAGE: Final = 0.1
 """With less of the query covered than this (a query in another language than the catalog) words fade away."""
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=\S)|(?<=[。！？｡])[」』”’）]*|[;；]\s*|\s*\n+\s*")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?…؟۔])[\"'”’»)\]]*\s+(?=\S)|(?<=[。！？｡])[」』”’）]*|[;；؛]\s*|\s*\n+\s*")
 _UNSPACED_LETTERS: Final = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]")
-_WORDS: Final = re.compile(r"[^\W_]+")
-_ABBREVIATION: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|mr|mrs|ms|dr|no|st|approx)|\b[A-Za-z])\.$", re.IGNORECASE)
+_WORDS: Final = re.compile(rf"(?:[^\W_]|[{arabic.MARKS}])+")
+_ABBREVIATION: Final = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|mr|mrs|ms|dr|no|st|approx)|\b[A-Za-zء-ي])\.$", re.IGNORECASE
+)
 _WRITTEN_AS_NAME: Final = re.compile(r"[_.\-/:]|[a-z][A-Z]")
 """A separator, or a capital inside."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9][\w.\-/:]*[A-Za-z0-9]", re.ASCII)
@@ -112,7 +115,7 @@ def words_share(score: float, coverage: float, rarest_idf: float) -> float:
 def split_needs(query: str) -> tuple[str, ...]:
     """The sentences of a task of several, each long enough to be a need; empty for a single one.
 
-    Reads English, Korean, Chinese and Japanese stops, semicolons and line breaks; at most `MAX_NEEDS`.
+    Reads English, Korean, Chinese, Japanese and Arabic stops, semicolons and line breaks; at most `MAX_NEEDS`.
     """
     if _SENTENCE_END.search(query) is None:
         return ()

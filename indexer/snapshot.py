@@ -18,7 +18,7 @@ from indexer.stores.base import StoredTool
 from indexer.stores.payload import decode_definition
 
 _MAGIC: Final = b"TSREPL01"
-SNAPSHOT_FORMAT: Final = 4
+SNAPSHOT_FORMAT: Final = 5
 """To be raised whenever the arrays, the document fields or the index terms change their meaning."""
 _PREFIX_BYTES: Final = 16
 """Magic, header length and header checksum, 8 + 4 + 4 bytes."""

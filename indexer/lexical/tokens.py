@@ -1,6 +1,7 @@
 """From text to index terms, in any script.
 
-Words are split as identifiers are, case-folded, stripped of Latin accents and stemmed (Snowball, chosen by script).
+Words are split as identifiers are, case-folded, stripped of Latin accents and stemmed (Snowball, chosen by script;
+Arabic: `indexer.arabic`).
 Scripts written without spaces become character n-grams: bigrams for Hangul and kana, single characters and bigrams
 for Han. What each choice is worth: design/retrieval.md, "Tokens".
 """
@@ -13,6 +14,7 @@ from typing import Final, cast
 
 import Stemmer
 
+from indexer import arabic
 from indexer.document import identifier_parts
 
 _MAX_WORD: Final = 64
@@ -27,8 +29,8 @@ _UNSPACED: Final = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burm
 
 _RUNS: Final = re.compile(
     rf"(?P<han>[{_HAN}]+)|(?P<bigrams>[{_HANGUL}]+|[{_KANA}]+|[{_UNSPACED}]+)"
-    r"|(?P<number>\d+(?:\.\d+)+)"
-    rf"|(?P<word>[^\W_{_HAN}{_KANA}{_HANGUL}{_UNSPACED}]+)"
+    rf"|(?P<number>\d+(?:\.\d+)+)|(?P<arabic>[{arabic.LETTERS}{arabic.MARKS}]+)"
+    rf"|(?P<word>[^\W_{_HAN}{_KANA}{_HANGUL}{_UNSPACED}{arabic.LETTERS}]+)"
 )
 _POINTED_NUMBER: Final = re.compile(r"\d\.\d")
 _STOP_TEXT: Final = """
@@ -98,7 +100,9 @@ def _runs(chunk: str) -> Iterator[tuple[str, str]]:
                 elif text not in _KANA_PARTICLES:
                     yield text, text
             case "number":
-                yield text, text
+                yield arabic.folded(text), text
+            case "arabic":
+                yield from _arabic_terms(text)
             case _:
                 yield from _word_terms(text)
 
@@ -106,6 +110,12 @@ def _runs(chunk: str) -> Iterator[tuple[str, str]]:
 def _bigrams(run: str) -> Iterator[tuple[str, str]]:
     for first, second in zip(run, run[1:], strict=False):
         yield first + second, first + second
+
+
+def _arabic_terms(run: str) -> Iterator[tuple[str, str]]:
+    word = arabic.folded(run[:_MAX_WORD])
+    if word and not arabic.is_stop_word(word):
+        yield arabic.stem(word), run[:_MAX_WORD]
 
 
 def _word_terms(word: str) -> Iterator[tuple[str, str]]:
@@ -116,7 +126,7 @@ def _word_terms(word: str) -> Iterator[tuple[str, str]]:
 @lru_cache(maxsize=1 << 15)
 def _part_terms(part: str) -> tuple[tuple[str, str], ...]:
     """`s3` is one word; `address2` is that and `address` too."""
-    term = part.casefold()
+    term = arabic.folded(part.casefold())
     if term in STOP_WORDS:
         return ()
     if term.isalpha():
@@ -147,7 +157,6 @@ _STEMMERS: Final = (  # first and last code point of a script, and the Snowball 
     ("Ͱ", "Ͽ", "greek"),
     ("Ѐ", "ԯ", "russian"),
     ("԰", "֏", "armenian"),
-    ("؀", "ۿ", "arabic"),
     ("ऀ", "ॿ", "hindi"),
     ("஀", "௿", "tamil"),
 )
