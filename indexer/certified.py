@@ -30,7 +30,7 @@ from indexer.matrix import (
 
 _Doubles = npt.NDArray[np.float64]
 
-_TILE_ROWS: Final = 4096
+_TILE_ROWS: Final = 2048
 _SAMPLE_ROWS: Final = 16_384
 _SAMPLE_QUERIES: Final = 48
 _HEAD_STEP: Final = 16
@@ -56,7 +56,7 @@ class CertifiedTopK(NamedTuple):
 class CertifiedHead:
     """The heads of the first `n_rows` rows of a matrix, good for as long as those rows do not change.
 
-    `basis`: (d, h) float64, orthonormal columns. `tiles`: (tiles, h + 1, 4096) float32: of each row, down a column, its
+    `basis`: (d, h) float64, orthonormal columns. `tiles`: (tiles, h + 1, rows) float32: of each row, down a column, its
     coordinates in the basis and the norm of its rest, rounded up; the last tile is filled with zeros. Columns rather
     than rows, because OpenBLAS multiplies short rows at half the speed of memory. `max_norm`: of the rows.
     """
@@ -90,7 +90,8 @@ class CertifiedHead:
             n_rows, max_norm = arrays["shape"].tolist()
         except (KeyError, ValueError, TypeError) as error:
             raise CorruptSnapshotError(f"the snapshot's bounds cannot be read: {error!r}") from error
-        if tiles.shape != (-(-int(n_rows) // _TILE_ROWS), basis.shape[-1] + 1, _TILE_ROWS) or basis.ndim != 2:
+        tile_rows = tiles.shape[-1] if tiles.ndim == 3 and tiles.shape[-1] else 1
+        if basis.ndim != 2 or tiles.shape != (-(-int(n_rows) // tile_rows), basis.shape[-1] + 1, tile_rows):
             raise CorruptSnapshotError(
                 f"bounds of shapes {basis.shape} and {tiles.shape} for {n_rows:g} rows do not fit"
             )
@@ -211,12 +212,12 @@ def _principal_axes(sample: Floats) -> _Doubles:
 def _fastest_head(rotated: Floats, generator: np.random.Generator) -> int:
     """How many of the (m, d) sample's leading coordinates cost least: reading heads, and then the survivors.
 
-    Queries are sums of three rows: about as far from the nearest row as a request is from its tool.
+    Queries are sums of four rows: about as far from the nearest row as a request is from its tool.
     """
     n_rows, dimensions = rotated.shape
     if n_rows < 2:
         return dimensions
-    sums = rotated[generator.integers(0, n_rows, (3, _SAMPLE_QUERIES))].sum(axis=0)
+    sums = rotated[generator.integers(0, n_rows, (4, _SAMPLE_QUERIES))].sum(axis=0)
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
     queries = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
     thresholds = np.partition(queries @ rotated.T, n_rows - 2, axis=1)[:, n_rows - 2]

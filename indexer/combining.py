@@ -167,7 +167,8 @@ class _Find(Protocol):
 
 
 class _ReadText(NamedTuple):
-    """One text's meaning: bounds or estimates of its cosines, and `scores`: those of ascending places, exactly."""
+    """One text's meaning: bounds or estimates of its cosines, and `scores`: those of some places, exactly; places that
+    were not asked for before must be ascending."""
 
     known: Floats | None
     stretch: Stretch
@@ -203,12 +204,7 @@ def _best_rows_by(
     if found is None:
         return None
     whole = texts[0].scores
-    if whole is None:
-        return BestRows(found.rows, found.scores, None)
-    cosines = np.empty(len(found.rows), dtype=np.float32)
-    ascending = np.argsort(found.rows)
-    cosines[ascending] = whole(found.rows[ascending])
-    return BestRows(found.rows, found.scores, cosines)
+    return BestRows(found.rows, found.scores, None if whole is None else whole(found.rows))
 
 
 def _read(
@@ -219,8 +215,13 @@ def _read(
     if seen.dead is not None:
         np.copyto(known, _UNSEEN, where=seen.dead)
 
+    cosines = np.full(len(known), np.nan, dtype=np.float32)
+
     def scores(places: Rows) -> Floats:
-        return gathered_scores(matrix.vectors, seen.at(places), vector)
+        new = places[np.isnan(cosines[places])]
+        if len(new):
+            cosines[new] = gathered_scores(matrix.vectors, seen.at(new), vector)
+        return cosines[places]
 
     def live_scores(places: Rows) -> Floats:
         return scores(places) if seen.dead is None else np.where(seen.dead[places], _UNSEEN, scores(places))

@@ -297,23 +297,20 @@ def _looked_at_again(
     found: BestRows, query: PlannedQuery, tokens: TokenSnapshot, seen: SeenRows
 ) -> tuple[BestRows, Closeness]:
     """The same rows, the first of them in the order that the tokens of query and tools speak for as well."""
-    rows = seen.at(found.places)
-    close = tokens.closeness(query.text, rows)
+    close, *others = tokens.closeness(query.texts, seen.at(found.places))
+    weights = tokens.closeness_weights
+    gained = _gained(close, weights)
+    if query.needs:
+        parts = [_gained(one, weights) for one in others[: len(query.needs)]]
+        share = needs_weight(len(query.needs))
+        gained = (1 - share) * gained + share * np.maximum.reduce(parts)
+    if query.context:
+        gained = (gained + CONTEXT_WEIGHT * _gained(others[-1], weights)) / (1 + CONTEXT_WEIGHT)
     first = int(np.count_nonzero(found.scores[:LOOKED_AT_AGAIN] > 0))
     scores = found.scores.copy()
-    weights = tokens.closeness_weights
-    if first:
-        gained = _gained(Closeness(close.text[:first], close.name[:first]), weights)
-        if query.needs:
-            parts = [_gained(tokens.closeness(need, rows[:first]), weights) for need in query.needs]
-            share = needs_weight(len(query.needs))
-            gained = (1 - share) * gained + share * np.maximum.reduce(parts)
-        if query.context:
-            said = _gained(tokens.closeness(query.context, rows[:first]), weights)
-            gained = (gained + CONTEXT_WEIGHT * said) / (1 + CONTEXT_WEIGHT)
-        scores[:first] += gained
+    scores[:first] += gained[:first]
     scores /= 1 + weights.text + weights.name
-    order = np.argsort(-scores, kind="stable")
+    order = (-scores).argsort(kind="stable")
     cosines = None if found.cosines is None else found.cosines[order]
     return BestRows(found.places[order], scores[order], cosines), Closeness(close.text[order], close.name[order])
 

@@ -5,7 +5,8 @@ whose name the request speaks of, may still lie a few places below the best. Lat
 Khattab & Zaharia (2020), "ColBERT". Here the tokens' vectors are those of the static table, without context.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -24,6 +25,8 @@ TEXT_TOKENS: Final = 36
 """Of a tool's name, and of the rest of its text those that say most; more gain nothing (design/retrieval.md)."""
 WIDTH: Final = NAME_TOKENS + TEXT_TOKENS
 QUERY_TOKENS: Final = 64
+_REMEMBERED_QUERIES: Final = 512
+"""At most 16 KB each, mostly 4."""
 _NO_WEIGHT: Final = np.float32(1e-12)
 """Of a query none of whose tokens says anything: no division by zero."""
 _NOTHING: Final = 0
@@ -39,45 +42,66 @@ class Closeness(NamedTuple):
     """Weighted mean over the tokens of the tool's name of the cosine of the nearest token of the query."""
 
 
-def closeness(cosines: Floats, query_weights: Floats, name_weights: Floats) -> Closeness:
-    """`cosines`: (`WIDTH` x m, t) of the first tokens of m tools, then of the second ones, and so on, those of the name
-    first, with t tokens of a query. `query_weights`: (t,). `name_weights`: (`NAME_TOKENS`, m), zero where there is no
-    token."""
+class QueryTokens(NamedTuple):
+    """A query's distinct tokens: at most `QUERY_TOKENS` of them, and maybe none."""
+
+    vectors: Floats
+    """(d, t) C-contiguous, unit columns: a product with rows of tools takes half the time that it does with rows."""
+    weights: Floats
+    """(t,) how much each says, 1 in sum."""
+
+
+def closeness(cosines: Floats, query_weights: Sequence[Floats], name_weights: Floats) -> list[Closeness]:
+    """Of m tools to each of some queries.
+
+    `cosines`: (`WIDTH` x m, t) of the first tokens of m tools, then of the second ones, and so on, those of the name
+    first, with the t tokens of all queries, one after the other. `query_weights`: those of each query, 1 in sum.
+    `name_weights`: (`NAME_TOKENS`, m), zero where there is no token.
+    """
     places, count = name_weights.shape
     # Maxima of whole rows, element by element, with SIMD: along the last axis they take three times as long.
-    in_tool = np.maximum.reduce(cosines.reshape(WIDTH, -1)).reshape(count, -1)
-    in_query = np.maximum.reduce(np.ascontiguousarray(cosines[: places * count].T)).reshape(places, count)
-    name = np.add.reduce(in_query * name_weights)
-    weight = np.add.reduce(name_weights)
-    return Closeness(
-        in_tool @ (query_weights / max(np.add.reduce(query_weights), _NO_WEIGHT)),
-        np.divide(name, weight, out=np.zeros_like(name), where=weight > 0),
-    )
+    in_tool = np.maximum.reduce(cosines.reshape(WIDTH, count * cosines.shape[1])).reshape(count, cosines.shape[1])
+    of_names = np.ascontiguousarray(cosines[: places * count].T)
+    shares = name_weights / np.maximum(np.add.reduce(name_weights), _NO_WEIGHT)
+    found: list[Closeness] = []
+    start = 0
+    for weights in query_weights:
+        end = start + len(weights)
+        if start == end:
+            found.append(Closeness(np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)))
+            continue
+        in_query = np.maximum.reduce(of_names[start:end]).reshape(places, count)
+        in_query *= shares
+        found.append(Closeness(in_tool[:, start:end] @ weights, np.add.reduce(in_query)))
+        start = end
+    return found
 
 
 class TokenSnapshot:
     """The tokens of every row as they were at one moment."""
 
-    def __init__(self, encoder: TokenEncoder, tokens: npt.NDArray[np.int32], vectors: Floats, weights: Floats) -> None:
+    def __init__(
+        self,
+        read: Callable[[str], QueryTokens],
+        closeness_weights: ClosenessWeights,
+        tokens: npt.NDArray[np.int32],
+        vectors: Floats,
+        weights: Floats,
+    ) -> None:
         """`tokens`: (n, `WIDTH`) slots. `vectors`: (slots, d) unit rows. `weights`: (slots,)."""
-        self._encoder = encoder
+        self._read = read
+        self.closeness_weights = closeness_weights
         self._tokens = tokens
         self._vectors = vectors
         self._weights = weights
 
-    @property
-    def closeness_weights(self) -> ClosenessWeights:
-        return self._encoder.closeness_weights
-
-    def closeness(self, query: str, rows: Rows) -> Closeness:
-        """Of (m,) rows to a query; a query without any known token is near to nothing."""
-        asked = list(dict.fromkeys(self._encoder.tokens(query)))[:QUERY_TOKENS]
-        if not asked or len(rows) == 0:
-            return Closeness(np.zeros(len(rows), dtype=np.float32), np.zeros(len(rows), dtype=np.float32))
-        vectors, weights = self._encoder.token_vectors(np.array(asked, dtype=np.int64))
+    def closeness(self, queries: Sequence[str], rows: Rows) -> list[Closeness]:
+        """Of (m,) rows to each query; a query without any known token is near to nothing."""
+        asked = [self._read(query) for query in queries]
         slots = self._tokens[rows].T
-        cosines = self._vectors.take(slots.ravel(), axis=0) @ vectors.T
-        return closeness(cosines, weights, self._weights[slots[:NAME_TOKENS]])
+        vectors = asked[0].vectors if len(asked) == 1 else np.concatenate([one.vectors for one in asked], axis=1)
+        cosines = self._vectors.take(slots.ravel(), axis=0) @ vectors
+        return closeness(cosines, [one.weights for one in asked], self._weights[slots[:NAME_TOKENS]])
 
 
 class TokenIndex:
@@ -88,6 +112,7 @@ class TokenIndex:
 
     def __init__(self, encoder: TokenEncoder) -> None:
         self._encoder = encoder
+        self._read_query = lru_cache(_REMEMBERED_QUERIES)(partial(_read_query, encoder))
         self._tokens = Column(np.empty((0, WIDTH), dtype=np.int32))
         self._slots: dict[int, int] = {}
         self._vectors = Column(np.zeros((1, encoder.token_dimensions), dtype=np.float32))
@@ -137,7 +162,13 @@ class TokenIndex:
 
     def snapshot(self) -> TokenSnapshot:
         """What is there now, unmoved by later writes."""
-        return TokenSnapshot(self._encoder, self._tokens.view(), self._vectors.view(), self._weights.view())
+        return TokenSnapshot(
+            self._read_query,
+            self._encoder.closeness_weights,
+            self._tokens.view(),
+            self._vectors.view(),
+            self._weights.view(),
+        )
 
     def compacted(self, keep_rows: Rows) -> "TokenIndex":
         """A new index of these rows, in this order; the old one and its snapshots stay."""
@@ -168,3 +199,9 @@ class TokenIndex:
         if len(slots):
             index._take_slots(slots.tolist())
         return index
+
+
+def _read_query(encoder: TokenEncoder, query: str) -> QueryTokens:
+    tokens = list(dict.fromkeys(encoder.tokens(query)))[:QUERY_TOKENS]
+    vectors, weights = encoder.token_vectors(np.array(tokens, dtype=np.int64))
+    return QueryTokens(np.ascontiguousarray(vectors.T), weights / max(np.add.reduce(weights), _NO_WEIGHT))

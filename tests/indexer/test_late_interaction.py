@@ -58,20 +58,30 @@ def index_of(*documents: ToolDocument, encoder: TokenEncoder | None = None) -> T
 
 def test_each_token_of_a_query_counts_its_nearest_one_of_a_tool_by_its_weight() -> None:
     index = index_of(ToolDocument(name="b", description="c"), ToolDocument(name="a"), ToolDocument(description="x"))
-    close = index.snapshot().closeness("ab", np.array([0, 1, 2]))
+    close = index.snapshot().closeness(["ab"], np.array([0, 1, 2]))[0]
     # a (weight 1) is nearest to c (.6), b (weight 3) meets itself; in the second tool both meet a.
     assert close.text == pytest.approx([(0.6 + 3 * 1) / 4, 1 / 4, 0])
     assert close.name == pytest.approx([1, 1, 0])
 
 
 def test_a_name_is_near_where_the_query_speaks_of_all_its_tokens() -> None:
-    close = index_of(ToolDocument(name="ac")).snapshot().closeness("b", np.array([0]))
+    close = index_of(ToolDocument(name="ac")).snapshot().closeness(["b"], np.array([0]))[0]
     assert close.name == pytest.approx([(1 * 0 + 2 * 0.8) / 3])
 
 
 def test_a_query_without_a_known_token_is_near_to_nothing() -> None:
-    close = index_of(ToolDocument(name="a")).snapshot().closeness("xyz", np.array([0]))
+    close = index_of(ToolDocument(name="a")).snapshot().closeness(["xyz"], np.array([0]))[0]
     assert (close.text.tolist(), close.name.tolist()) == ([0.0], [0.0])
+
+
+def test_queries_looked_at_together_are_as_near_as_alone() -> None:
+    documents = [ToolDocument(name=name, description=text) for name, text in (("a", "bc"), ("cb", ""), ("", "ab"))]
+    snapshot, rows = index_of(*documents).snapshot(), np.array([2, 0, 1])
+    queries = ["ab", "xyz", "c", "abc", ""]
+    for query, together in zip(queries, snapshot.closeness(queries, rows), strict=True):
+        (alone,) = snapshot.closeness([query], rows)
+        assert together.text == pytest.approx(alone.text)
+        assert together.name == pytest.approx(alone.name)
 
 
 def test_opposite_tokens_count_as_strangers() -> None:
@@ -79,7 +89,7 @@ def test_opposite_tokens_count_as_strangers() -> None:
     cosines[NAME_TOKENS:] = 0  # places without a token
     weights = np.zeros((NAME_TOKENS, 1), dtype=np.float32)
     weights[0] = 1
-    close = closeness(cosines, np.ones(1, dtype=np.float32), weights)
+    (close,) = closeness(cosines, [np.ones(1, dtype=np.float32)], weights)
     assert close.text.tolist() == [0.0]
     assert close.name.tolist() == [-1.0]
 
@@ -89,7 +99,7 @@ def test_of_a_long_text_the_tokens_that_say_most_are_kept() -> None:
     index = TokenIndex(Numbers())
     index.add([ToolDocument(description=" ".join(map(str, range(said))))])
     for number in range(said):
-        close = index.snapshot().closeness(str(number), np.array([0]))
+        close = index.snapshot().closeness([str(number)], np.array([0]))[0]
         assert close.text.tolist() == [float(number >= 20)], number
 
 
@@ -101,20 +111,20 @@ def test_tools_added_one_by_one_are_those_added_at_once() -> None:
         apart.add([document])
     rows = np.arange(3)
     for query in ("a", "bc", "abc"):
-        one, other = together.snapshot().closeness(query, rows), apart.snapshot().closeness(query, rows)
+        one, other = together.snapshot().closeness([query], rows)[0], apart.snapshot().closeness([query], rows)[0]
         assert one.text == pytest.approx(other.text)
         assert one.name == pytest.approx(other.name)
-    assert len(before.closeness("a", np.empty(0, dtype=np.int64)).text) == 0
+    assert len(before.closeness(["a"], np.empty(0, dtype=np.int64))[0].text) == 0
 
 
 def test_rows_that_are_kept_and_a_file_that_is_read_back_are_as_near_as_before() -> None:
     index = index_of(ToolDocument(name="a", description="b"), ToolDocument(name="b"), ToolDocument(name="c"))
-    before = index.snapshot().closeness("ab", np.array([2, 0]))
+    before = index.snapshot().closeness(["ab"], np.array([2, 0]))[0]
     kept = index.compacted(np.array([2, 0]))
     read = TokenIndex.from_arrays(kept.to_arrays(), Letters())
     assert kept.n_rows == read.n_rows == 2
     for copy in (kept, read):
-        after = copy.snapshot().closeness("ab", np.array([0, 1]))
+        after = copy.snapshot().closeness(["ab"], np.array([0, 1]))[0]
         assert after.text.tolist() == before.text.tolist()
         assert after.name.tolist() == before.name.tolist()
     read.add([ToolDocument(name="bc")])
@@ -202,9 +212,9 @@ def test_a_tool_may_be_near_to_one_need_of_a_long_task() -> None:
 
 
 def test_a_query_whose_tokens_say_nothing_is_near_to_nothing() -> None:
-    close = closeness(
+    (close,) = closeness(
         np.ones((WIDTH, 1), dtype=np.float32),
-        np.zeros(1, dtype=np.float32),
+        [np.zeros(1, dtype=np.float32)],
         np.zeros((NAME_TOKENS, 1), dtype=np.float32),
     )
     assert (close.text.tolist(), close.name.tolist()) == ([0.0], [0.0])

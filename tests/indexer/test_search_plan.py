@@ -19,7 +19,7 @@ from indexer.search_plan import plan_search
         (1_000_000, 1.0, search_plan.BATCH_BEATS_CERTIFIED - 1, 1.0, "certified"),
         (1_000_000, 1.0, search_plan.BATCH_BEATS_CERTIFIED, 1.0, "batch"),
         (search_plan.BITS_ROWS, 1.0, 1, 0.99, "bits"),
-        (search_plan.BITS_ROWS - 1, 1.0, 1, 0.99, "exact"),
+        (search_plan.BITS_ROWS - 1, 1.0, 1, 0.99, "certified"),
         (1_000_000, 1.0, search_plan.BATCH_BEATS_BITS - 1, 0.99, "bits"),
         (1_000_000, 1.0, search_plan.BATCH_BEATS_BITS, 0.99, "batch"),
     ],
