@@ -162,6 +162,7 @@ class RemoteToolIndex:
             reasons=tuple(result["reasons"]),
             query=result["query"],
             also_in=tuple(result.get("also_in", ())),
+            also_as=tuple(result.get("also_as", ())),
         )
 
 

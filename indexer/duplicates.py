@@ -1,4 +1,4 @@
-"""Which ranked tools are one tool in several namespaces; a mirror must not take the places of other tools.
+"""Which ranked tools are one: in several namespaces, or one operation of several parents. No such takes two places.
 
 What the rule finds, and that it costs no recall: design/retrieval.md, "Near-duplicates".
 """
@@ -8,13 +8,17 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final, Literal, TypeAlias, cast
 
 import numpy as np
 
 from indexer.definition import ToolDefinition, ToolKey, TrustTier
 from indexer.document import identifier_parts
 from indexer.matrix import Floats
+from indexer.siblings import SAME_OPERATION, are_siblings, is_plainer, names_parent
+
+Kinship: TypeAlias = Literal["mirror", "version", "sibling"]
+"""How two tools of the same last part of the name may be one."""
 
 SAME_MEANING: Final = 0.98
 """Cosine from which two tools of one name say the same."""
@@ -42,8 +46,9 @@ def collapse_duplicates(
 
     A near-duplicate lies in another namespace, has the same last part of its name, the same parameters, a description
     and nearly the same vector. The best of them stays, or one that is `preferred`; so does any whose namespace the
-    query names. Of one operation in two versions of an API (`ses`, `sesv2`) the newer one stays. No tool stands for one
-    that is trusted more. `vectors`: (n, d) unit rows.
+    query names. Of one operation in two versions of an API (`ses`, `sesv2`) the newer one stays; of one operation of
+    several parents in a namespace the plainest one, unless the caller has it already: then another one may be wanted.
+    No tool stands for one that is trusted more. `vectors`: (n, d) unit rows.
     """
     keys = [key_of(row) for row in rows]
     names = [_last_part(key.name) for key in keys]
@@ -55,19 +60,16 @@ def collapse_duplicates(
     for row, key, name in zip(rows, keys, names, strict=True):
         for group in named[name]:
             early = group[0]
-            early_key = key_of(early)
-            if early_key.namespace == key.namespace:
-                continue
-            versions = _versions_of_one(early_key, key)
-            if not (versions or _same_meaning(vectors, early, row)):
+            kinship = _kinship(key_of(early), key)
+            if kinship is None or not _near_enough(kinship, vectors, early, row):
                 continue
             # Not before, for definitions must be decoded.
             first, second = definition_of(early), definition_of(row)
-            if not (versions or _alike(first, second)):
+            if kinship != "version" and not _alike(first, second):
                 continue
-            late = _stands_for(second, first, preferred, versions=versions)
+            late = _stands_for(second, first, preferred, kinship)
             kept, other = (second, first) if late else (first, second)
-            if not _asked_for(other.namespace, kept.namespace, asked):
+            if not _wanted_itself(other, kept, kinship, asked, preferred):
                 group[:] = [row, *group] if late else [*group, row]
                 break
         else:
@@ -86,17 +88,37 @@ def _one_form(name: str) -> str:
     return _JOINT.sub("", unicodedata.normalize("NFKC", name)).casefold()
 
 
-def _stands_for(late: ToolDefinition, early: ToolDefinition, preferred: Collection[ToolKey], *, versions: bool) -> bool:
+def _kinship(one: ToolKey, other: ToolKey) -> Kinship | None:
+    if one.namespace == other.namespace:
+        return "sibling" if are_siblings(one.name, other.name) else None
+    return "version" if _versions_of_one(one, other) else "mirror"
+
+
+def _near_enough(kinship: Kinship, vectors: Floats, one: int, other: int) -> bool:
+    if kinship == "version":
+        return True
+    least = SAME_OPERATION if kinship == "sibling" else SAME_MEANING
+    return float(np.vecdot(vectors[one], vectors[other])) >= least
+
+
+def _stands_for(late: ToolDefinition, early: ToolDefinition, preferred: Collection[ToolKey], kinship: Kinship) -> bool:
     """Whether a tool takes the place of one that ranks before it."""
     if late.trust != early.trust:
         return _TRUST.index(late.trust) < _TRUST.index(early.trust)
-    if versions:
+    if kinship == "version":
         return _is_newer(late.namespace, early.namespace)
+    if kinship == "sibling":
+        return is_plainer(late.name, early.name)
     return late.key in preferred and early.key not in preferred
 
 
-def _same_meaning(vectors: Floats, one: int, other: int) -> bool:
-    return float(np.vecdot(vectors[one], vectors[other])) >= SAME_MEANING
+def _wanted_itself(
+    other: ToolDefinition, kept: ToolDefinition, kinship: Kinship, asked: str, preferred: Collection[ToolKey]
+) -> bool:
+    """Whether a tool keeps its place beside the one that would stand for it."""
+    if kinship == "sibling":
+        return kept.key in preferred or names_parent(asked, other.name, kept.name)
+    return _asked_for(other.namespace, kept.namespace, asked)
 
 
 def _versions_of_one(one: ToolKey, other: ToolKey) -> bool:

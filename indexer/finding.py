@@ -9,7 +9,7 @@ import numpy as np
 
 from indexer.batch_search import batch_scores
 from indexer.columns import Rows
-from indexer.definition import ToolKey
+from indexer.definition import ToolDefinition, ToolKey
 from indexer.duplicates import collapse_duplicates
 from indexer.embedders.base import Embedder, Vectors
 from indexer.engine import PlannedQuery, RankedRows, plan_query, rank_rows
@@ -30,7 +30,8 @@ MAX_SURPLUS: Final = 100
 _SPARE: Final = 6
 """How many more are ranked, so that near-duplicates do not take the places of others; four times as many if needed."""
 _MAX_DEPTH: Final = 1_024
-_MAX_SHOWN_NAMESPACES: Final = 8
+_SHOWN: Final = 8
+"""Of the namespaces or the names that a tool stands for."""
 _MAX_SCORE: Final = 0.99
 """Of anything but an exact name."""
 
@@ -297,14 +298,23 @@ def _reference(state: ReplicaState, hit: _Hit, query: str, scope: SearchScope) -
         score=hit.score,
         reasons=hit.reasons,
         query=query,
-        also_in=_also_in(state, hit.duplicates, scope) if hit.duplicates else (),
+        also_in=_also_in(state, hit, scope) if hit.duplicates else (),
+        also_as=_also_as(state, hit, scope) if hit.duplicates else (),
     )
 
 
-def _also_in(state: ReplicaState, duplicates: Sequence[int], scope: SearchScope) -> tuple[str, ...]:
-    others = map(state.table.definition, duplicates)
-    namespaces = dict.fromkeys(other.namespace for other in others if scope.admits(other))
-    return tuple(namespaces)[:_MAX_SHOWN_NAMESPACES]
+def _also_in(state: ReplicaState, hit: _Hit, scope: SearchScope) -> tuple[str, ...]:
+    own = state.table.key(hit.row).namespace
+    return tuple(dict.fromkeys(one.namespace for one in _stood_for(state, hit, scope) if one.namespace != own))[:_SHOWN]
+
+
+def _also_as(state: ReplicaState, hit: _Hit, scope: SearchScope) -> tuple[str, ...]:
+    own = state.table.key(hit.row).namespace
+    return tuple([one.name for one in _stood_for(state, hit, scope) if one.namespace == own])[:_SHOWN]
+
+
+def _stood_for(state: ReplicaState, hit: _Hit, scope: SearchScope) -> Iterator[ToolDefinition]:
+    return filter(scope.admits, map(state.table.definition, hit.duplicates))
 
 
 def _nothing(

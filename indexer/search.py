@@ -77,6 +77,8 @@ class ToolReference:
     """The need that this tool was found for."""
     also_in: tuple[str, ...] = ()
     """Other namespaces that hold a near-duplicate of this tool, which was left out; ask for one to get its own."""
+    also_as: tuple[str, ...] = ()
+    """Names of the same operation of other parents in this namespace, which were left out; ask for one by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

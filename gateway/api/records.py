@@ -54,6 +54,7 @@ def match_record(reference: ToolReference) -> dict[str, Any]:
         "reasons": list(reference.reasons),
         "query": reference.query,
         "also_in": list(reference.also_in),
+        "also_as": list(reference.also_as),
     }
 
 

@@ -38,7 +38,9 @@ class SearchBody(BaseModel):
         0.0, ge=0, le=1, description="Only matches at least so confident, 0 to 1; weak ones lie below one half."
     )
     collapse_duplicates: bool = Field(
-        True, description="One place for a tool that several namespaces hold; the others stand under also_in."
+        True,
+        description="One place for a tool that several namespaces or parents hold; the others stand under also_in and "
+        "also_as.",
     )
 
     @model_validator(mode="after")

@@ -41,6 +41,7 @@ _FOUND_TOOL_SCHEMA: Final = {
         "score": {"type": "number"},
         "query": {"type": "string"},
         "also_in_namespaces": {"type": "array", "items": {"type": "string"}},
+        "also_as": {"type": "array", "items": {"type": "string"}},
     },
     "required": ["name", "namespace", "description", "score"],
 }
@@ -134,6 +135,7 @@ def _found_tool(reference: ToolReference) -> dict[str, Any]:
         "score": round(reference.score, 4),
         "query": reference.query,
         **({"also_in_namespaces": list(reference.also_in)} if reference.also_in else {}),
+        **({"also_as": list(reference.also_as)} if reference.also_as else {}),
     }
 
 

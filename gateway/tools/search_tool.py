@@ -249,6 +249,9 @@ def _entry(tool: FoundTool, *, with_query: bool) -> dict[str, object]:
     if tool.reference.also_in:
         # The model may search again with one of these as `namespace` if it wants the tool of another place.
         entry["also_in_namespaces"] = list(tool.reference.also_in)
+    if tool.reference.also_as:
+        # The same operation of other parents: the model may search for one of these names.
+        entry["also_as"] = list(tool.reference.also_as)
     if with_query:
         entry["for"] = tool.reference.query
     return entry

@@ -118,3 +118,53 @@ def test_a_version_that_the_query_names_keeps_its_place() -> None:
 
     assert collapsed(*tools, vectors=OTHER, query="orders by ses") == {0: (), 1: ()}
     assert collapsed(definition("ses"), definition("sesv2", name="list_order"), vectors=OTHER) == {0: (), 1: ()}
+
+
+# One operation of several parents, in one namespace.
+
+SINKS = ("sinks.create", "folders.sinks.create", "projects.sinks.create", "billingAccounts.sinks.create")
+SECRETS = ("projects.locations.secrets.create", "projects.secrets.create")
+
+
+def siblings(*names: str, query: str = "orders", preferred: Collection[ToolKey] = (), **changes: Any) -> list[str]:
+    tools = [definition("logging", name=name, **changes) for name in names]
+    vectors = np.tile(np.array([[1, 0]], dtype=np.float32), (len(tools), 1))
+    kept = collapsed(*tools, vectors=vectors, query=query, preferred=preferred)
+    assert sorted([row for first, others in kept.items() for row in (first, *others)]) == list(range(len(tools)))
+    return [tools[row].name for row in kept]
+
+
+def test_of_one_operation_of_several_parents_the_plainest_stands_for_the_others() -> None:
+    assert siblings(*SINKS) == ["projects.sinks.create"]
+    assert siblings(*SECRETS) == ["projects.secrets.create"]
+    assert siblings("folders.sinks.create", "sinks.create") == ["sinks.create"]
+
+
+@pytest.mark.parametrize("query", ["a sink for a folder", "sinks of my Folders", "폴더에 로그 싱크 만들기"])
+def test_an_operation_whose_parent_is_named_keeps_its_place(query: str) -> None:
+    assert set(siblings(*SINKS, query=query)) == {"projects.sinks.create", "folders.sinks.create"}
+
+
+def test_a_caller_that_has_the_plainest_is_shown_another() -> None:
+    had = definition("logging", name="projects.sinks.create")
+    assert siblings(*SINKS, preferred={had.key}) == ["sinks.create", "projects.sinks.create"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("folders.sinks.create", "projects.sinks.delete"),
+        ("folders.sinks.create", "projects.views.create"),
+        ("sinks.create", "views.create"),
+        ("create", "sinks.create"),
+    ],
+)
+def test_other_operations_and_other_resources_are_no_siblings(names: tuple[str, str]) -> None:
+    assert siblings(*names) == list(names)
+
+
+def test_no_sibling_stands_for_one_of_other_parameters_meaning_or_higher_trust() -> None:
+    one, two = (definition("logging", name=name) for name in SECRETS)
+    assert collapsed(one, definition("logging", name=SECRETS[1], parameters=("x", "y"))) == {0: (), 1: ()}
+    assert collapsed(one, two, vectors=OTHER) == {0: (), 1: ()}
+    assert collapsed(definition("logging", name=SECRETS[0], trust="trusted"), two) == {0: (1,)}

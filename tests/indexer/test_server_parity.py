@@ -92,7 +92,7 @@ async def both(settings: IndexerSettings, embedder: Embedder) -> AsyncGenerator[
 
 
 def without_score(found: ToolReference) -> tuple[object, ...]:
-    return found.alias, found.reasons, found.query, found.also_in
+    return found.alias, found.reasons, found.query, found.also_in, found.also_as
 
 
 async def test_what_the_replica_finds_the_server_finds_in_the_same_order_with_the_same_scores(

@@ -134,3 +134,22 @@ async def test_the_best_new_tool_is_measured_against_itself(index: VectorToolInd
 async def test_exact_names_come_whatever_the_share(index: VectorToolIndex) -> None:
     asked = request("select:send_mail,refund_order")
     assert len((await index.search(replace(asked, worth_share=1.0))).results) == 2
+
+
+async def test_of_one_operation_of_several_parents_one_is_found_and_each_can_be_asked_for_by_its_name() -> None:
+    index = make_index()
+    names = ("folders.sinks.create", "projects.sinks.create", "sinks.create")
+    text = (
+        "Creates a sink that exports specified log entries to a destination. The export begins upon ingress, unless "
+        "the sink's writer identity is not permitted to write to the destination. A sink exports only from the "
+        "resource that owns it."
+    )
+    await index.register([*(mirrored("logging", name, text) for name in names), *SHOP])
+    found = (await index.search(request("export log entries", k=3))).results
+    assert found[0].definition.name == "projects.sinks.create"
+    assert set(found[0].also_as) == {"folders.sinks.create", "sinks.create"}
+    assert found[0].also_in == ()
+    assert not any("sinks" in hit.definition.name for hit in found[1:])
+    for name in found[0].also_as:
+        asked = (await index.search(request(name, k=3))).results
+        assert (asked[0].definition.name, asked[0].reasons) == (name, ("exact name",))

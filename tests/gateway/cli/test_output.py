@@ -16,6 +16,7 @@ def test_a_found_tool_names_the_other_namespaces_that_hold_it(capsys: pytest.Cap
         "reasons": ["words: orders"],
         "query": "orders",
         "also_in": ["west", "north\x1b[31m"],
+        "also_as": ["folders.list_orders"],
     }
     answer = {
         "results": [found],
@@ -28,6 +29,7 @@ def test_a_found_tool_names_the_other_namespaces_that_hold_it(capsys: pytest.Cap
     show_search(answer)
     out = capsys.readouterr().out
     assert "also in: west, north" in out
+    assert "also as: folders.list_orders" in out
     assert "\x1b[31m" not in out
     assert "not reranked: timeout" in out
 
