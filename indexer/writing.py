@@ -244,6 +244,8 @@ class CatalogWriter:
                     taken.append(self._take_batch(entries, limit, behind=len(taken) + 1 < batches))
             finally:
                 self._finish_write()
+            if len(taken) == 1:
+                return taken[0]  # nothing was written since its report
             report = merge_reports([one.report for one in taken])
             return Taken(
                 entries=sum(one.entries for one in taken),

@@ -43,14 +43,13 @@ class TokenTable:
     def unit_sums(self, texts: Sequence[Sequence[int]]) -> Vectors:
         """(len(texts), dimensions): the normalised sum of the rows of each text's tokens; zero where it has none."""
         sums = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-        ends = np.cumsum(lengths)
-        first = 0
-        while first < len(texts):
-            before = int(ends[first - 1]) if first else 0
-            last = max(first + 1, int(np.searchsorted(ends, before + _TOKENS_AT_ONCE, side="right")))
-            self._sum_into(sums[first:last], texts[first:last], ends[first:last] - before)
-            first = last
+        first = tokens = 0
+        for last, text in enumerate(texts):
+            if last > first and tokens + len(text) > _TOKENS_AT_ONCE:
+                self._sum_into(sums[first:last], texts[first:last])
+                first, tokens = last, 0
+            tokens += len(text)
+        self._sum_into(sums[first:], texts[first:])
         norms = np.sqrt(np.vecdot(sums, sums))[:, None]
         return np.divide(sums, norms, out=sums, where=norms > 0)
 
@@ -66,8 +65,8 @@ class TokenTable:
         codes /= lengths[:, None]
         return codes, lengths * self._scales[ids]
 
-    def _sum_into(self, sums: Vectors, texts: Sequence[Sequence[int]], ends: npt.NDArray[np.int64]) -> None:
-        ids = np.fromiter(chain.from_iterable(texts), dtype=np.int64, count=int(ends[-1]))
+    def _sum_into(self, sums: Vectors, texts: Sequence[Sequence[int]]) -> None:
+        ids = np.array([*chain.from_iterable(texts)], dtype=np.int64)
         packed = self._rows[ids]
         codes = np.empty((len(ids), self.dimensions), dtype=np.float32)
         codes[:, : packed.shape[1]] = packed & 15
@@ -76,6 +75,7 @@ class TokenTable:
         scales = self._scales[ids]
         start = 0
         # A vector-matrix product scales and sums a text's rows in one pass; `np.add.reduceat` takes six times as long.
-        for row, end in zip(sums, ends.tolist(), strict=True):
+        for row, text in zip(sums, texts, strict=True):
+            end = start + len(text)
             np.dot(scales[start:end], codes[start:end], out=row)
             start = end

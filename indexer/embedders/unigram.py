@@ -60,9 +60,12 @@ class UnigramTokenizer:
             whole = self._ids.get(marked)
             if whole is not None:
                 ids.append(whole)
-                continue
-            for start in range(0, len(marked), _LONGEST_SPAN):
-                ids += self._viterbi(marked[start : start + _LONGEST_SPAN])
+            elif part != word:  # parts come again in other words
+                known = self._remembered.get(part)
+                ids += self._split_word(part) if known is None else known
+            else:
+                for start in range(0, len(marked), _LONGEST_SPAN):
+                    ids += self._viterbi(marked[start : start + _LONGEST_SPAN])
         if len(word) <= _LONGEST_REMEMBERED_WORD:
             if len(self._remembered) >= _WORDS_REMEMBERED:
                 self._remembered.clear()
