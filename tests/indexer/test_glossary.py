@@ -1,4 +1,4 @@
-"""Korean requests find English tools by the names of what they ask for."""
+"""Korean and Arabic requests find English tools by the names of what they ask for."""
 
 import pytest
 
@@ -16,11 +16,18 @@ from indexer.lexical import LexicalIndex
         ("로드밸런서 상태", "로드밸런서 상태 load balancer status"),
         ("버킷 버킷", "버킷 버킷 bucket"),
         ("오늘 뭐 먹지", "오늘 뭐 먹지"),
+        ("قائمة الدلاء", "قائمة الدلاء list bucket"),
+        ("انسخ قواعد البيانات", "انسخ قواعد البيانات database"),
+        ("جدول بيانات بالأسعار", "جدول بيانات بالأسعار spreadsheet price"),
+        ("أضِف لمستخدمينا صلاحيّات", "أضِف لمستخدمينا صلاحيّات permission"),
+        ("دورة عن دور المستخدم", "دورة عن دور المستخدم course role user"),
+        ("مفتاح API جديد", "مفتاح API جديد api key"),
+        ("ماذا نأكل اليوم؟", "ماذا نأكل اليوم؟"),
         ("list the buckets", "list the buckets"),
         ("", ""),
     ],
 )
-def test_the_english_names_of_things_stand_behind_a_korean_query(query: str, read: str) -> None:
+def test_the_english_names_of_things_stand_behind_a_query(query: str, read: str) -> None:
     assert with_english_names(query) == read
 
 
@@ -29,5 +36,14 @@ def test_a_korean_word_finds_the_english_tool_of_that_name() -> None:
     index.add([ToolDocument(name="CreateSnapshot"), ToolDocument(name="CreateVolume")])
 
     scores = index.scores(with_english_names("스냅샷 만들어줘"))
+
+    assert scores[0] > scores[1] == 0
+
+
+def test_an_arabic_word_finds_the_english_tool_of_that_name() -> None:
+    index = LexicalIndex()
+    index.add([ToolDocument(name="CreateBucket"), ToolDocument(name="CreateVolume")])
+
+    scores = index.scores(with_english_names("سمّ الدلو"))
 
     assert scores[0] > scores[1] == 0

@@ -69,6 +69,13 @@ def test_equal_values_stretch_to_nothing() -> None:
             "東京の天気を調べてください。会議を予約してください！",
             ("東京の天気を調べてください。", "会議を予約してください！"),
         ),
+        (
+            "ما حالة الطقس في جدة؟ احجز لي سيارة أجرة إلى المطار",
+            ("ما حالة الطقس في جدة؟", "احجز لي سيارة أجرة إلى المطار"),
+        ),
+        ("أنشئ مجلداً للعقود؛ شاركه مع سلمى", ("أنشئ مجلداً للعقود", "شاركه مع سلمى")),
+        ("احجز موعداً مع د. هند غداً", ()),
+        ("عدّلْ حالاً. ما حالة الطقس في جدة؟", ()),
         ("find open issues\nclose the stale ones", ("find open issues", "close the stale ones")),
         ("Ask Dr. Smith for e.g. a scan. Pay the U.S. bill now.", None),
         ("What is the weather in Paris?", ()),
