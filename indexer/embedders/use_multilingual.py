@@ -33,8 +33,8 @@ SENTENCE_DIMENSIONS: Final = 512
 SENTENCE_SHARE: Final = 1.0
 """Length of the sentence vector where the static one is 1; flat between 0.6 and 1.2 on development halves."""
 
-CLOSENESS: Final = ClosenessWeights(text=np.float32(0.4), name=np.float32(0.25))
-"""Of the static table's tokens beside these vectors; design/retrieval.md, "Results with the trained encoder"."""
+CLOSENESS: Final = ClosenessWeights(text=np.float32(0.2), name=np.float32(0.25))
+"""Of the static table's tokens beside these vectors; design/retrieval.md, "Tokens again"."""
 
 
 class UseMultilingualEmbedder:
