@@ -98,6 +98,9 @@ _ARABIC: Final = """
     workspace: مساحة_عمل; youtube: يوتيوب; zone: منطقة;
     """
 
+_LEAST_STEM: Final = 3
+"""Letters of a stem that stands for a word: shorter ones are many words' (`آلة` and `إلى`)."""
+
 
 def _entries(text: str) -> Iterator[tuple[str, str]]:
     """Each word of a list, and the English of its entry."""
@@ -112,7 +115,9 @@ def _stemmed_entries() -> dict[str, str]:
     for phrase, english in _entries(_ARABIC):
         words = arabic.folded(phrase).split("_")
         written.setdefault(" ".join(words), {})[english] = None
-        stemmed.setdefault(" ".join(map(arabic.stem, words)), {})[english] = None
+        stem = " ".join(map(arabic.stem, words))
+        if len(stem) >= _LEAST_STEM:
+            stemmed.setdefault(stem, {})[english] = None
     return {phrase: " ".join(names) for phrase, names in (stemmed | written).items()}
 
 

@@ -22,6 +22,7 @@ from indexer.lexical import LexicalIndex
         ("أضِف لمستخدمينا صلاحيّات", "أضِف لمستخدمينا صلاحيّات permission"),
         ("دورة عن دور المستخدم", "دورة عن دور المستخدم course role user"),
         ("مفتاح API جديد", "مفتاح API جديد api key"),
+        ("إلى متى نؤجل أم هم", "إلى متى نؤجل أم هم"),
         ("ماذا نأكل اليوم؟", "ماذا نأكل اليوم؟"),
         ("list the buckets", "list the buckets"),
         ("", ""),
