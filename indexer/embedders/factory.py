@@ -51,11 +51,17 @@ def make_embedder(name: str, environment: Mapping[str, str] | None = None) -> Em
     if name.startswith(SENTENCE_TRANSFORMERS_PREFIX):
         from indexer.embedders.sentence_transformer import SentenceTransformerEmbedder
 
-        return SentenceTransformerEmbedder.load(name.removeprefix(SENTENCE_TRANSFORMERS_PREFIX))
+        return _with_tokens(SentenceTransformerEmbedder.load(name.removeprefix(SENTENCE_TRANSFORMERS_PREFIX)))
     if name.startswith(OPENAI_PREFIX):
-        return _remote(name, os.environ if environment is None else environment)
+        return _with_tokens(_remote(name, os.environ if environment is None else environment))
     choices = "\n".join(f"  {choice}: {about}" for choice, about in ENCODER_NAMES.items())
     raise UnknownEncoderError(f"no encoder is called {name!r}. Choose one of:\n{choices}")
+
+
+def _with_tokens(embedder: Embedder) -> Embedder:
+    from indexer.embedders.table_tokens import WithTableTokens
+
+    return WithTableTokens.load(embedder)
 
 
 def _remote(name: str, environment: Mapping[str, str]) -> Embedder:
