@@ -185,6 +185,7 @@ def embedded(embedder: Embedder, changes: Sequence[Change], *, terms: bool = Fal
     """
     documents = [change.document for change in changes if change.document is not None]
     vectors = iter(embed_tools(embedder, documents) if documents else np.empty((0, 0), dtype=np.float32))
+    encoder_id = encoder_id_of(embedder)
     tools: list[StoredTool] = []
     for change in changes:
         if change.document is None:
@@ -194,7 +195,7 @@ def embedded(embedder: Embedder, changes: Sequence[Change], *, terms: bool = Fal
         if vector.shape != (embedder.dimensions,):
             raise DimensionMismatchError(expected=embedder.dimensions, got=len(vector), where=embedder.embedder_id)
         words = document_terms(change.document) if terms else None
-        tools.append(replace(change.tool, vector=vector, terms=words, encoder_id=encoder_id_of(embedder)))
+        tools.append(replace(change.tool, vector=vector, terms=words, encoder_id=encoder_id))
     return tools
 
 

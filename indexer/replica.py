@@ -198,9 +198,10 @@ class Replica:
 
     def _bury(self, keys: Sequence[ToolKey]) -> None:
         rows = [row for key in keys if (row := self.state.row_of(key)) is not None]
-        dead = np.array(sorted(rows), dtype=np.int64)
-        self._matrix.tombstone(dead)
-        self._lexical.remove(dead)
+        if rows:
+            dead = np.array(sorted(rows), dtype=np.int64)
+            self._matrix.tombstone(dead)
+            self._lexical.remove(dead)
 
     def _append(self, tools: Sequence[StoredTool], documents: Mapping[ToolKey, ToolDocument]) -> None:
         if not tools:
@@ -215,13 +216,13 @@ class Replica:
         self._lexical.add(texts)
         if self._tokens is not None:
             self._tokens.add(texts)
-        self._matrix.append(np.stack(vectors))
+        self._matrix.append(np.stack(vectors) if len(vectors) > 1 else vectors[0][np.newaxis])
 
     def _quarantine(self, tools: Sequence[StoredTool]) -> None:
         touched = {tool.key for tool in tools}
-        kept = {key: tool for key, tool in self._quarantined.items() if key not in touched}
         new = {tool.key: tool for tool in tools if tool.status == "quarantined"}
-        if new or len(kept) < len(self._quarantined):
+        if new or not touched.isdisjoint(self._quarantined):
+            kept = {key: tool for key, tool in self._quarantined.items() if key not in touched}
             self._quarantined = MappingProxyType(kept | new)
 
     # Calibration, compaction and snapshots.

@@ -83,15 +83,16 @@ class LexicalIndex:
         return len(self._pending_terms) - before
 
     def remove(self, rows: Rows) -> None:
-        """Take rows out of every later snapshot, of idf and of average lengths; ids are not used again."""
+        """Take rows (distinct) out of every later snapshot, of idf and of average lengths; ids are not used again."""
         if len(rows) == 0:
             return
         self._flush()
         alive = self._alive.copy()  # snapshots hold the old one
-        self._length_sums = self._length_sums - self._lengths[rows[alive[rows]]].sum(axis=0, dtype=np.float64)
-        alive[rows] = False
+        dying = rows[alive[rows]]
+        self._length_sums = self._length_sums - self._lengths[dying].sum(axis=0, dtype=np.float64)
+        alive[dying] = False
         self._alive = alive
-        self._dead = self._rows - int(np.count_nonzero(alive[: self._rows]))
+        self._dead += len(dying)
         self._snapshot = None
 
     def snapshot(self) -> LexicalSnapshot:

@@ -58,6 +58,14 @@ def test_a_query_alone_and_in_a_batch_is_the_same_vector(embedder: StaticEmbedde
     np.testing.assert_allclose(alone, embedder.embed_queries(texts), atol=1e-5)
 
 
+def test_the_tokens_of_a_text_are_the_same_after_it_was_encoded(embedder: StaticEmbedder) -> None:
+    text = "describeVolumes: list the volumes of an account"
+    before = list(embedder.tokens(text))
+    embedder.embed_documents([text, "another one", ""])
+    assert list(embedder.tokens(text)) == before
+    assert list(embedder.tokens("")) == []
+
+
 def test_the_shipped_files_are_those_of_the_card_and_fit_the_budget() -> None:
     card = json.loads(TableFiles(SHIPPED_TABLE).card.read_text())
     for name, recorded in card["files"].items():

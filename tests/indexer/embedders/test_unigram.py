@@ -53,6 +53,14 @@ def test_splitting_the_same_word_again_gives_the_same_ids() -> None:
     assert made.encode("서버목록") == first != []
 
 
+@pytest.mark.parametrize("known", ["", "restarts", "noRestarts RESTARTS"])
+def test_a_part_of_a_word_is_split_as_the_word_alone_whatever_was_read_before(known: str) -> None:
+    made, pieces = tokenizer(**{"▁re": 0.1, "start": 0.05, "s": 0.01, "▁no": 0.1})
+    made.encode(known)
+    assert [pieces[number] for number in made.encode("restartsRestarts")] == 2 * ["▁re", "start", "s"]
+    assert [pieces[number] for number in made.encode("restarts")] == ["▁re", "start", "s"]
+
+
 def test_pieces_with_punctuation_can_never_be_reached() -> None:
     assert reachable("▁list")
     assert not reachable("▁")

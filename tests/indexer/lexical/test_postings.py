@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.lexical.postings import Segment, build_segment, merge_segments, renumbered
+from indexer.lexical.postings import Segment, build_segment, merge_segments, renumbered, segment_of_one
 
 FIELDS = 3
 ROWS = st.lists(st.tuples(*[st.lists(st.integers(0, 9), max_size=5)] * FIELDS), max_size=6)
@@ -34,6 +34,16 @@ def test_a_segment_counts_each_term_of_each_row_by_field(rows: list[Row]) -> Non
     segment = segment_of(rows, 0)
     assert told(segment) == counted(rows)
     assert segment.terms.tolist() == sorted({term for row in rows for field in row for term in field})
+
+
+@given(st.tuples(*[st.lists(st.integers(0, 9), max_size=400)] * FIELDS), st.integers(0, 5))
+def test_the_segment_of_one_row_is_the_one_that_any_number_of_rows_is_built_by(row: Row, number: int) -> None:
+    alone = segment_of_one([term for field in row for term in field], [len(field) for field in row], number)
+    built = segment_of([row], number)
+    assert told(alone) == told(built)
+    for name in ("terms", "starts", "rows", "frequencies"):
+        one, other = getattr(alone, name), getattr(built, name)
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
 
 
 @given(st.lists(ROWS, min_size=1, max_size=5))

@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 from indexer.lexical import tokenize
 from indexer.lexical.vocabulary import Vocabulary
 
-CHUNKS = st.lists(st.sampled_from(("refund", "Refunds,", "the", "getOrder", "order_2", "天气", "s3", "-")), max_size=9)
+CHUNKS = st.lists(
+    st.sampled_from(("refund", "Refunds,", "the", "getOrder", "order_2", "天气", "s3", "-", "(1.2,", "refund.")),
+    max_size=9,
+)
 
 
 @given(st.lists(CHUNKS, max_size=6), st.sampled_from((0, 10, 10_000)))
