@@ -70,7 +70,7 @@ class ToolReference:
     alias: str
     """The model-facing name: 1 to 64 of `[A-Za-z0-9_-]`."""
     score: float
-    """Between 0 and 1; 1 is an exact name."""
+    """Between 0 and 1, of four decimals; 1 is an exact name."""
     reasons: tuple[str, ...]
     """For people: 'exact name', 'words: refund, order', 'meaning: 0.62'."""
     query: str
@@ -100,6 +100,7 @@ class ToolSearchResponse:
     """Namespaces worth trying, when the answer is empty."""
     reranking: Reranking = "off"
     took_ms: float = 0.0
+    """Of three decimals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,7 @@ def named_record(reference: ToolReference) -> dict[str, str]:
 def match_record(reference: ToolReference) -> dict[str, Any]:
     """What one search says of a tool it found."""
     return {
-        "score": round(reference.score, 4),
+        "score": reference.score,
         "reasons": list(reference.reasons),
         "query": reference.query,
         "also_in": list(reference.also_in),
@@ -80,7 +80,7 @@ def outcome_record(response: ToolSearchResponse) -> dict[str, Any]:
         "calibrating": response.calibrating,
         "reranking": response.reranking,
         "empty": empty,
-        "took_ms": round(response.took_ms, 3),
+        "took_ms": response.took_ms,
     }
 
 

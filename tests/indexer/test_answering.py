@@ -122,6 +122,25 @@ async def test_whoever_is_cancelled_the_others_are_answered(inline: bool) -> Non
             assert (await lane.search(state, named("again"))).namespaces == ("again",)
 
 
+async def test_one_that_is_cancelled_as_its_turn_to_answer_comes_hands_it_on() -> None:
+    lane, _ = lane_of(Recorder())
+    answered: list[str] = []
+    second = anyio.CancelScope()
+
+    async def ask(name: str, scope: anyio.CancelScope) -> None:
+        with scope:
+            await lane.search(Replica(4).state, named(name))  # none that another could answer with its own
+            answered.append(name)
+            second.cancel()
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            for name, scope in (("first", anyio.CancelScope()), ("second", second), ("third", anyio.CancelScope())):
+                group.start_soon(ask, name, scope)
+
+    assert answered == ["first", "third"]
+
+
 def test_together_finds_what_each_alone_finds() -> None:
     embedder = make_embedder("static")
     vectors = embed_tools(embedder, [document_of(one) for one in SHOP])

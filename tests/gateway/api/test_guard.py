@@ -63,6 +63,17 @@ async def test_every_loopback_name_is_answered(client: httpx.AsyncClient, host: 
     assert (await client.get("/healthz", headers={"host": host})).status_code == 200
 
 
+async def test_a_host_name_that_was_let_in_lets_no_other_one_in(client: httpx.AsyncClient) -> None:
+    for host, status in (("localhost", 200), ("evil.example", 421), ("evil.example", 421), ("localhost", 200)):
+        assert (await client.get("/healthz", headers={"host": host})).status_code == status
+
+
+async def test_of_two_host_names_the_first_one_counts(client: httpx.AsyncClient) -> None:
+    for hosts, status in ((("localhost", "evil.example"), 200), (("evil.example", "localhost"), 421)):
+        headers = [("host", host) for host in hosts]
+        assert (await client.get("/healthz", headers=headers)).status_code == status
+
+
 async def test_pages_of_other_origins_are_refused_and_local_ones_let_in(client: httpx.AsyncClient) -> None:
     for origin in ("https://evil.example", "null", "http://[bad"):
         answer = await client.post("/v1/tools", json={"name": "x"}, headers={"origin": origin})

@@ -1,6 +1,7 @@
 """Answers to searches, written with the tools that are known."""
 
 import gc
+from dataclasses import replace
 
 import pytest
 
@@ -35,6 +36,26 @@ def test_an_answer_is_what_is_written_without_known_tools(definition: ToolDefini
     response = found(definition, REFUND)
     for _ in range(2):
         assert written.answer(response) == encode_json(search_record(response))
+
+
+def test_what_one_search_says_of_a_tool_does_not_stay_with_it() -> None:
+    written = WrittenTools()
+    asked = ToolReference(
+        definition=REFUND,
+        alias="refund",
+        score=0.1234,
+        reasons=('words: },{"score":1', "meaning: 0.61"),
+        query='a "refund"\n',
+        also_in=("other", "주문"),
+    )
+    for reference in (
+        asked,
+        replace(asked, query="money back", reasons=(), score=1.0),
+        replace(asked, alias="refund_2"),
+    ):
+        response = ToolSearchResponse(results=(reference, reference), catalog_revision=3)
+        assert written.answer(response) == encode_json(search_record(response))
+    assert len(written) == 1
 
 
 def test_a_written_tool_is_kept_no_longer_than_its_definition() -> None:
