@@ -21,6 +21,7 @@ DEFAULT_NAMESPACE: Final = "default"
 EMPTY_SCHEMA: Final[JsonObject] = {"type": "object", "properties": {}}
 
 _POINT_NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "toolscout:tool")
+_AS_JSON: Final = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` makes an encoder each time
 
 
 class ToolKey(NamedTuple):
@@ -33,7 +34,7 @@ class ToolKey(NamedTuple):
     @property
     def point_id(self) -> uuid.UUID:
         """UUID5 of the key: a restart or a second gateway never doubles a point."""
-        return uuid.uuid5(_POINT_NAMESPACE, json.dumps(list(self), ensure_ascii=False))
+        return uuid.uuid5(_POINT_NAMESPACE, _AS_JSON(list(self)))
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.tenant == DEFAULT_TENANT else "/".join(self)
@@ -127,36 +128,32 @@ def definition_to_record(definition: ToolDefinition) -> dict[str, Any]:
         "name": definition.name,
         "namespace": definition.namespace,
         "tenant": definition.tenant,
+        "title": definition.title,
+        "description": definition.description,
+        "input_schema": definition.input_schema,
+        "output_schema": definition.output_schema,
+        "tags": list(definition.tags),
+        "example_queries": list(definition.example_queries),
+        "publisher": definition.publisher,
+        "trust": definition.trust if definition.trust != "community" else "",
+        "annotations": _hints_record(definition.annotations),
+        "executor": _executor_record(definition.executor),
+        "return_direct": definition.return_direct,
+        "pinned": definition.pinned,
+        "version": definition.version,
+        "repeatable": definition.repeatable,
+        "completion": _completion_record(definition.completion),
     }
-    if definition.title:
-        record["title"] = definition.title
-    record["description"] = definition.description
-    record["input_schema"] = definition.input_schema
-    if definition.output_schema is not None:
-        record["output_schema"] = definition.output_schema
-    if definition.tags:
-        record["tags"] = list(definition.tags)
-    if definition.example_queries:
-        record["example_queries"] = list(definition.example_queries)
-    if definition.publisher:
-        record["publisher"] = definition.publisher
-    if definition.trust != "community":
-        record["trust"] = definition.trust
-    if hints := _hints_record(definition.annotations):
-        record["annotations"] = hints
-    if definition.executor.kind != "client" or definition.executor.config:
-        record["executor"] = {"kind": definition.executor.kind, "config": dict(definition.executor.config)}
-    if definition.return_direct:
-        record["return_direct"] = definition.return_direct
-    if definition.pinned:
-        record["pinned"] = definition.pinned
-    if definition.version:
-        record["version"] = definition.version
-    if definition.repeatable is not None:
-        record["repeatable"] = definition.repeatable
-    if definition.completion is not None:
-        record["completion"] = _completion_record(definition.completion)
-    return record
+    return {
+        name: value
+        for name, value in record.items()
+        if value or name in _ALWAYS or (value is not None and name in _UNLESS_NONE)
+    }
+
+
+_ALWAYS: Final = frozenset({"name", "namespace", "tenant", "description", "input_schema"})
+_UNLESS_NONE: Final = frozenset({"output_schema", "repeatable"})
+"""Of the others, which are written though they are empty or false."""
 
 
 def _hints_record(annotations: ToolAnnotations) -> dict[str, bool]:
@@ -169,8 +166,13 @@ def _hints_record(annotations: ToolAnnotations) -> dict[str, bool]:
     return {hint: value for hint, value in hints.items() if value is not None}
 
 
-def _completion_record(keys: CompletionKeys) -> dict[str, Any]:
-    return {"arguments": list(keys.arguments), "everything": sorted(keys.everything)}
+def _executor_record(executor: ToolExecutor) -> dict[str, Any]:
+    is_default = executor.kind == "client" and not executor.config
+    return {} if is_default else {"kind": executor.kind, "config": dict(executor.config)}
+
+
+def _completion_record(keys: CompletionKeys | None) -> dict[str, Any] | None:
+    return None if keys is None else {"arguments": list(keys.arguments), "everything": sorted(keys.everything)}
 
 
 def definition_from_record(record: JsonObject) -> ToolDefinition:
