@@ -1,6 +1,6 @@
 """How sure a match is, on a scale that each catalog sets for itself; pure functions on stated arrays.
 
-No fixed threshold carries over between catalogs. So each is asked some 240 requests that no tool can serve (carry the
+No fixed threshold carries over between catalogs. So each is asked some 290 requests that no tool can serve (carry the
 laundry upstairs), and a match is weak when it is no better than what those get. Weights, and what they keep and
 refuse: design/retrieval.md, "Abstention".
 """
@@ -18,9 +18,9 @@ from indexer.cosine_scale import CosineScale
 from indexer.errors import CorruptSnapshotError
 
 Floats: TypeAlias = npt.NDArray[np.float32]
-ScriptGroup = Literal["latin", "hangul", "cjk", "other"]
+ScriptGroup = Literal["latin", "hangul", "cjk", "arabic", "other"]
 
-_GROUPS: Final[tuple[ScriptGroup, ...]] = ("latin", "hangul", "cjk", "other")
+_GROUPS: Final[tuple[ScriptGroup, ...]] = ("latin", "hangul", "cjk", "arabic", "other")
 
 LEAD_OVER: Final = 5
 """The place (from 0) whose score a match is compared with: a needed tool stands out from the fifth other one."""
@@ -68,7 +68,7 @@ class Calibration:
         return cls(thresholds, CosineScale(mean, covariance))
 
 
-UNCALIBRATED: Final = Calibration({"latin": 3.8, "hangul": 1.4, "cjk": 2.0, "other": 1.4})
+UNCALIBRATED: Final = Calibration({"latin": 3.8, "hangul": 1.4, "cjk": 2.0, "arabic": 1.4, "other": 1.4})
 """Middle thresholds of the development sets, until a catalog has its own."""
 
 
@@ -121,11 +121,14 @@ def script_group(query: str) -> ScriptGroup:
         return "hangul"
     if sum("\u3041" <= letter <= "\u9fff" for letter in letters) > enough:
         return "cjk"
+    if sum("\u0600" <= letter <= "\u06ff" for letter in letters) > enough:
+        return "arabic"
     return "latin" if sum(letter <= "\u024f" for letter in letters) > enough else "other"
 
 
 @cache
 def foreign_requests() -> tuple[str, ...]:
-    """Requests of daily life that no tool serves: English, German, Spanish, French, Korean, Chinese, Japanese."""
+    """Requests of daily life that no tool serves: English, German, Spanish, French, Korean, Chinese, Japanese,
+    Arabic."""
     text = files("indexer").joinpath("foreign_requests.txt").read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if line)

@@ -61,6 +61,7 @@ def test_without_a_vector_coverage_stands_in_for_meaning() -> None:
         ("GitHub 이슈 목록을 보여줘", "hangul"),
         ("查询北京天气", "cjk"),
         ("東京の天気", "cjk"),
+        ("طقس الرياض غداً", "arabic"),
         ("покажи погоду", "other"),
         ("2 + 2", "latin"),
         ("", "latin"),
@@ -89,8 +90,9 @@ def test_foreign_requests_are_many_distinct_and_in_every_group_that_has_a_thresh
     groups = [script_group(request) for request in requests]
 
     assert len(requests) == len(set(requests)) >= 240
-    assert {group: groups.count(group) >= 40 for group in ("latin", "hangul", "cjk")} == {
+    assert {group: groups.count(group) >= 40 for group in ("latin", "hangul", "cjk", "arabic")} == {
         "latin": True,
         "hangul": True,
         "cjk": True,
+        "arabic": True,
     }
