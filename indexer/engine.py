@@ -196,7 +196,7 @@ def calibrate(
 ) -> Calibration:
     """Ask a catalog what nothing in it serves, and set its thresholds by the answers. Raises: EmbeddingError.
 
-    Some 240 searches: a quarter of a second at 10,000 tools. `scale`: of the catalog of which the rows are a part;
+    Some 290 searches: a quarter of a second at 10,000 tools. `scale`: of the catalog of which the rows are a part;
     None: they are all of it.
     """
     live = np.flatnonzero(matrix.penalty == 0)
