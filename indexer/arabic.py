@@ -5,6 +5,7 @@ out. Stems after "light10" of Larkey, Ballesteros and Connell, "Light Stemming f
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 MARKS: Final = r"\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0640"
@@ -58,6 +59,7 @@ def is_stop_word(word: str) -> bool:
     return word in STOP_WORDS or word.removeprefix("و") in STOP_WORDS
 
 
+@lru_cache(maxsize=1 << 14)
 def bare(word: str) -> str:
     """A folded word without the conjunction, preposition and article that are written as part of it."""
     if word.startswith("و") and len(word) > _LEAST_LEFT + 1:
@@ -68,6 +70,7 @@ def bare(word: str) -> str:
     return word
 
 
+@lru_cache(maxsize=1 << 14)
 def stem(word: str) -> str:
     """Light stem of a folded word: `bare`, and without the endings of plural, feminine and pronoun."""
     if not _ARABIC_WORD.fullmatch(word):

@@ -189,7 +189,7 @@ def deeds_named(request: str) -> DeedMask:
         if not word[0].isalnum():
             before = ""
             continue
-        verb = _known_form(word)
+        verb = word if word.isascii() else _known_form(word)
         if not _is_noun(verb, before):
             mask |= _of_word(verb)
         before = word
@@ -220,6 +220,7 @@ def _of_word(word: str) -> DeedMask:
     return _BY_WORD.get(word, 0) or _BY_WORD.get(word.removesuffix("s"), 0) or _BY_WORD.get(word.removesuffix("es"), 0)
 
 
+@lru_cache(maxsize=1 << 14)
 def _known_form(word: str) -> str:
     """The form in which the lists have a Russian or Arabic verb; any other word as it is."""
     if word.isascii() or word in _BY_WORD:

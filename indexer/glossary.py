@@ -6,6 +6,7 @@ they name; what it is worth: design/retrieval.md, "Korean words" and "Arabic".
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from indexer import arabic
@@ -142,19 +143,22 @@ def with_english_names(query: str) -> str:
 def _arabic_names(query: str) -> Iterator[str]:
     """The English names of what a query names in Arabic; two words that name one thing before either alone."""
     words = _ARABIC_WORD.findall(arabic.folded(query).casefold())
-    place = 0
-    while place < len(words):
-        for length in (2, 1):
-            if english := _english(words[place : place + length]):
-                yield english
-                break
-        place += length
+    named_with_the_last = False
+    for word, following in zip(words, (*words[1:], ""), strict=True):
+        if named_with_the_last:
+            named_with_the_last = False
+        elif following and (english := _english(word, following)):
+            named_with_the_last = True
+            yield english
+        elif english := _english(word):
+            yield english
 
 
-def _english(words: list[str]) -> str | None:
-    first, *others = words
-    for start in (first, first[1:]) if first.startswith(_PREPOSITIONS) else (first,):
+@lru_cache(maxsize=1 << 14)
+def _english(word: str, following: str = "") -> str | None:
+    for start in (word, word[1:]) if word.startswith(_PREPOSITIONS) else (word,):
         for form in (str, arabic.bare, arabic.stem):
-            if english := _BY_ARABIC.get(" ".join([form(start), *map(form, others)])):
+            phrase = f"{form(start)} {form(following)}" if following else form(start)
+            if english := _BY_ARABIC.get(phrase):
                 return english
     return None

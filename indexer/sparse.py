@@ -37,7 +37,7 @@ def document_terms(document: ToolDocument) -> SparseTerms:
 
 
 def query_terms(query: str) -> SparseTerms:
-    """(t,) terms of a query and of the English names of what it names in Korean, each once, all of weight 1."""
+    """(t,) terms of a query and of the English names of what it names, each once, all of weight 1."""
     terms = {term for chunk in chunks(with_english_names(query)) for term in _hashed_terms(chunk)}
     indices = np.array(sorted(terms), dtype=np.uint32)
     return SparseTerms(indices, np.ones(len(indices), dtype=np.float32))

@@ -41,5 +41,12 @@ def test_no_training_pair_is_like_a_query_of_our_own_sets(pairs: list[Pair]) -> 
 
 def test_no_arabic_pair_names_an_operation_of_the_arabic_set(pairs: list[Pair]) -> None:
     operations = {name.replace(".", ":", 1) for name in named_operations(FOLDER / "ar-operations")}
+    named = {tool for pair in pairs if pair.lang == "ar" for tool in pair.tools}
 
-    assert [pair.query for pair in pairs if pair.lang == "ar" and operations.intersection(pair.tools)] == []
+    assert [tool for tool in named if any(_same(tool, operation) for operation in operations)] == []
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether both are one operation: some pairs name it by more or fewer words of its path than the catalog does."""
+    (namespace, _, name), (other_namespace, _, other_name) = one.partition("/"), other.partition("/")
+    return namespace == other_namespace and (f".{name}".endswith(f".{other_name}") or other_name.endswith(f".{name}"))
