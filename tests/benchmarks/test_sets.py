@@ -47,6 +47,11 @@ def test_no_arabic_pair_names_an_operation_of_the_arabic_set(pairs: list[Pair]) 
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether both are one operation: some pairs name it by more or fewer words of its path than the catalog does."""
-    (namespace, _, name), (other_namespace, _, other_name) = one.partition("/"), other.partition("/")
-    return namespace == other_namespace and (f".{name}".endswith(f".{other_name}") or other_name.endswith(f".{name}"))
+    """Whether both are one operation: some pairs leave out, or have besides, the first word of a catalog's name."""
+    return one == other or other in _without_first_word(one) or one in _without_first_word(other)
+
+
+def _without_first_word(operation: str) -> tuple[str, ...]:
+    namespace, _, name = operation.partition("/")
+    _, dot, rest = name.partition(".")
+    return (f"{namespace}/{rest}",) if dot else ()
