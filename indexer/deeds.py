@@ -159,6 +159,8 @@ _PERSONS: Final = ("ا", "ن", "ت", "ي")
 _JOINED_BEHIND: Final = ("ها", "ه", "هم", "ني", "لي", "نا", "لنا", "له", "لها", "لهم", "ك", "لك", "وا", "و", "ي")
 _LEAST_VERB: Final = 3
 """Letters that a verb keeps when others are taken off."""
+_LONGEST_VERB: Final = 24
+"""With all that is written as one with it."""
 _NAME_END: Final = re.compile(r"__|\.")
 _SUMMARY: Final = 60
 """Characters of a description that say what a tool does: its first words."""
@@ -220,13 +222,15 @@ def _of_word(word: str) -> DeedMask:
     return _BY_WORD.get(word, 0) or _BY_WORD.get(word.removesuffix("s"), 0) or _BY_WORD.get(word.removesuffix("es"), 0)
 
 
-@lru_cache(maxsize=1 << 14)
 def _known_form(word: str) -> str:
     """The form in which the lists have a Russian or Arabic verb; any other word as it is."""
-    if word.isascii() or word in _BY_WORD:
+    if word.isascii() or word in _BY_WORD or len(word) > _LONGEST_VERB:
         return word
-    if not _ARABIC_LETTER.match(word):
-        return word.removesuffix("те")
+    return _listed_arabic(word) if _ARABIC_LETTER.match(word) else word.removesuffix("те")
+
+
+@lru_cache(maxsize=1 << 14)
+def _listed_arabic(word: str) -> str:
     return next((form for form in _arabic_forms(word) if form in _BY_WORD), word)
 
 

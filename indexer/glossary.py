@@ -125,7 +125,7 @@ def _stemmed_entries() -> dict[str, str]:
 _ENGLISH: Final = dict(_entries(_KOREAN))
 _WORD: Final = re.compile("|".join(sorted(_ENGLISH, key=len, reverse=True)))
 _BY_ARABIC: Final = _stemmed_entries()
-_ARABIC_WORD: Final = re.compile(rf"[{arabic.LETTERS}a-z]+")
+_ARABIC_WORD: Final = re.compile(rf"[{arabic.LETTERS}a-z]{{1,64}}")
 _PREPOSITIONS: Final = ("ب", "ل", "ك", "ف")
 """Written as one with the word behind them."""
 

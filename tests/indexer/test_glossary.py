@@ -1,7 +1,10 @@
 """Korean and Arabic requests find English tools by the names of what they ask for."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from indexer.deeds import DEEDS, deeds_named
 from indexer.document import ToolDocument
 from indexer.glossary import with_english_names
 from indexer.lexical import LexicalIndex
@@ -48,3 +51,9 @@ def test_an_arabic_word_finds_the_english_tool_of_that_name() -> None:
     scores = index.scores(with_english_names("سمّ الدلو"))
 
     assert scores[0] > scores[1] == 0
+
+
+@given(st.text(st.characters(min_codepoint=0x5F0, max_codepoint=0x8FF) | st.sampled_from(" API.؟"), max_size=80))
+def test_any_text_of_the_arabic_block_is_read_and_kept(query: str) -> None:
+    assert with_english_names(query).startswith(query)
+    assert 0 <= deeds_named(query) < 1 << len(DEEDS)
