@@ -21,6 +21,8 @@ _HOLD_MORE: Final = frozenset({"$ref", "properties", *_COMBINERS, *_INNER})
 _CACHED_IDENTIFIER: Final = 64
 _REMEMBERED_DOCUMENTS: Final = 512
 """Documents whose text is kept: the encoder reads it, and the index of tokens a batch later."""
+_REMEMBERED_LENGTH: Final = 8_192
+"""Longer ones are not kept: some are a megabyte."""
 _IDENTIFIER_PARTS: Final = re.compile(
     r"(?:[A-Z]+|[A-Z]?[A-Z]?[a-z]+)\d+"  # S3, v2, OAuth2: letters and digits that are one word
     r"|[A-Z]{2,}s(?![a-z])"  # APIs
@@ -73,9 +75,13 @@ def split_identifier(name: str) -> str:
     return " ".join(identifier_parts(name))
 
 
-@lru_cache(maxsize=_REMEMBERED_DOCUMENTS)
 def dense_text(document: ToolDocument) -> str:
     """All that an encoder reads of a tool: namespace, name, title, description, parameters, examples, cut to fit."""
+    length = len(document.description) + len(document.parameter_descriptions) + len(document.examples)
+    return _known_text(document) if length <= _REMEMBERED_LENGTH else _dense_text(document)
+
+
+def _dense_text(document: ToolDocument) -> str:
     head = [_words(document.namespace), _words(document.name), document.title, document.description]
     names = document.parameter_names.split("\n") if document.parameter_names else []
     parameters: list[str] = []
@@ -86,6 +92,9 @@ def dense_text(document: ToolDocument) -> str:
         if size > DENSE_TEXT_LIMIT:  # lines hold no white space that would still be taken out
             break
     return _joined(*head, ", ".join(parameters), *document.examples.split("\n"))
+
+
+_known_text = lru_cache(maxsize=_REMEMBERED_DOCUMENTS)(_dense_text)
 
 
 def short_text(document: ToolDocument) -> str:

@@ -20,6 +20,8 @@ CLOSENESS: Final = ClosenessWeights(text=np.float32(0.25), name=np.float32(0.15)
 """Beside its own vectors; design/retrieval.md, "Tokens again"."""
 _REMEMBERED_TEXTS: Final = 2048
 """Texts whose tokens are kept for whoever reads them again soon: a few batches of three views of a tool, 4 MB."""
+_KEPT_LENGTH: Final = 1_000
+"""Characters of a text that is kept; a view of a tool has 800 at most."""
 SHIPPED_TABLE: Final = Path(__file__).parent / "data" / "static"
 
 
@@ -135,7 +137,7 @@ class StaticEmbedder:
         read = [encode(text) for text in texts]
         if len(self._just_read) > _REMEMBERED_TEXTS:
             self._just_read = {}  # replaced, not emptied: other threads look into it
-        self._just_read.update(zip(texts, read, strict=True))
+        self._just_read.update((text, ids) for text, ids in zip(texts, read, strict=True) if len(text) <= _KEPT_LENGTH)
         return self._table.unit_sums(read)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
