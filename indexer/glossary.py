@@ -7,6 +7,7 @@ they name; what it is worth: design/retrieval.md, "Korean words" and "Arabic".
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from indexer import arabic
@@ -144,7 +145,7 @@ def _arabic_names(query: str) -> Iterator[str]:
     """The English names of what a query names in Arabic; two words that name one thing before either alone."""
     words = _ARABIC_WORD.findall(arabic.folded(query).casefold())
     named_with_the_last = False
-    for word, following in zip(words, (*words[1:], ""), strict=True):
+    for word, following in pairwise((*words, "")):
         if named_with_the_last:
             named_with_the_last = False
         elif following and (english := _english(word, following)):

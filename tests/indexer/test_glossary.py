@@ -26,6 +26,7 @@ from indexer.lexical import LexicalIndex
         ("دورة عن دور المستخدم", "دورة عن دور المستخدم course role user"),
         ("مفتاح API جديد", "مفتاح API جديد api key"),
         ("إلى متى نؤجل أم هم", "إلى متى نؤجل أم هم"),
+        ("٢٠ ٣٠", "٢٠ ٣٠"),
         ("ماذا نأكل اليوم؟", "ماذا نأكل اليوم؟"),
         ("list the buckets", "list the buckets"),
         ("", ""),
