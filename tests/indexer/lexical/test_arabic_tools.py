@@ -3,9 +3,11 @@
 from functools import cache
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from indexer.document import ToolDocument
-from indexer.lexical import LexicalIndex
+from indexer.lexical import LexicalIndex, tokenize
 
 CATALOG = """
     flights: البحث عن رحلات جوية بين مدينتين وأسعارها
@@ -89,3 +91,8 @@ def test_a_matched_word_is_named_as_it_was_written() -> None:
     index, names = catalog()
 
     assert set(index.matched_terms("مواقيتُ الصّلاةِ", names.index("prayer"))) == {"مواقيتُ", "الصّلاةِ"}
+
+
+@given(st.text(st.characters(min_codepoint=0x5F0, max_codepoint=0x8FF) | st.sampled_from(" S3.2"), max_size=80))
+def test_any_text_of_the_arabic_block_has_terms_that_are_not_empty(text: str) -> None:
+    assert all(tokenize(text))
