@@ -43,6 +43,8 @@ _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _HOLDS_SCHEMA: Final = frozenset({*_IN_PLACE, *_CHILD})
 _HOLDS_LIST: Final = frozenset({*_IN_PLACE_LISTS, *_CHILD_LISTS})
 _HOLDS_MAP: Final = frozenset({*_IN_PLACE_MAPS, *_CHILD_MAPS, *_DEFINITIONS})
+_DICT: Final[type] = dict
+"""By this name a type that is asked for needs no `cast`, which takes as long as the rest of the look at a value."""
 _CONTAINERS: Final = frozenset({dict, list, tuple})
 _NEEDS_A_LOOK: Final = (b'"$', b'"pattern')
 """How the keywords begin whose values may be wrong though their form is right: references, identities, dialects, and
@@ -101,7 +103,7 @@ def _is_small(value: JsonObject) -> bool:
             values += len(container)
             if values > MAX_SCHEMA_VALUES:
                 return False
-            inner += cast(dict[str, Any], container).values() if type(container) is dict else container
+            inner += container.values() if type(container) is _DICT else container
         level = []
         for part in inner:
             if type(part) is str:
