@@ -55,6 +55,7 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 
 _VIEWS: Final = ((dense_text, 1.0), (short_text, 1.0), (name_text, 0.5))
 """What a tool's vector is made of; design/retrieval.md, "Document text"."""
+_VIEW_WEIGHTS: Final = np.array([[weight for _, weight in _VIEWS]], dtype=np.float32)
 TEXT_RECIPE: Final = "t2"
 """Names the views above and the texts they read: a change here makes an index embed its tools again, once."""
 
@@ -104,9 +105,9 @@ def embed_tools(embedder: Embedder, documents: Sequence[ToolDocument]) -> Vector
     """
     texts = [view(document) for view, _ in _VIEWS for document in documents]
     flat = embedder.embed_documents(texts)
-    views = flat.reshape(len(_VIEWS), len(documents), flat.shape[1])
-    weights = np.array([weight for _, weight in _VIEWS], dtype=np.float32)
-    mean = np.tensordot(weights, views, axes=1)
+    tools, dimensions = len(documents), flat.shape[1]
+    # `np.tensordot` does the same, and for one tool takes four times as long.
+    mean = np.dot(_VIEW_WEIGHTS, flat.reshape(len(_VIEWS), tools * dimensions)).reshape(tools, dimensions)
     norms = np.linalg.norm(mean, axis=1, keepdims=True)
     return np.divide(mean, norms, out=np.zeros_like(mean), where=norms > 0)
 
