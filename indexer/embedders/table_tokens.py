@@ -22,7 +22,7 @@ class WithTableTokens:
 
     @classmethod
     def load(cls, inner: Embedder) -> Self:
-        """With the table that is shipped: 16 MB, mapped, some 0.3 s. Raises: EmbeddingError."""
+        """With the table that is shipped: 16 MB, mapped, a tenth of a second. Raises: EmbeddingError."""
         return cls(inner, StaticEmbedder.load(closeness_weights=CLOSENESS))
 
     @property
