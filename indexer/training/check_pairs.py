@@ -19,7 +19,7 @@ from indexer.errors import EmbeddingError
 from indexer.training.catalog_lookup import CATALOGS, Catalog, ToolText
 
 PAIRS_FOLDER: Final = Path(__file__).parent / "pairs"
-LANGUAGES: Final = ("en", "ko", "ja", "zh", "es", "de", "fr")
+LANGUAGES: Final = ("en", "ko", "ja", "zh", "es", "de", "fr", "ar")
 STYLES: Final = ("keywords", "plain", "goal", "long", "typo")
 MAX_SHARED_WORDS: Final = 0.5
 """Largest share of a query's distinct words that may stand in its tool's name and summary (not for keywords)."""
