@@ -39,6 +39,7 @@ from indexer.lexical import LexicalMatches, LexicalSnapshot, RowTerms
 from indexer.matrix import Floats, MatrixSnapshot, Rows
 from indexer.ranking import (
     CONTEXT_WEIGHT,
+    COVERED_AGAIN,
     DEED_WORDS,
     LOOKED_AT_AGAIN,
     MAX_UNREAD_SHARE,
@@ -154,17 +155,23 @@ def rank_rows(
         bonus=_bonus(favoured, matrix.n_rows, seen),
     )
     found = _best_rows(scored, vectors, matrix, max(k, LOOKED_AT_AGAIN), cosines, calibration.scale)
+    located = seen.at(found.places)
+    terms = matches.terms_in(located)
+    coverage = matches.mass_of(terms)
     close = None
     if tokens is not None:
-        found, close = _looked_at_again(found, query, tokens, seen)
+        near = tokens.closeness(query.texts, located)
+        scores = _scores_again(found, query, near, tokens.closeness_weights, coverage, scored.factors)
+        order = (-scores).argsort(kind="stable")
+        found = BestRows(found.places[order], scores[order], None if found.cosines is None else found.cosines[order])
+        located, terms, coverage = located[order], terms[:, order], coverage[order]
+        close = Closeness(near[0].text[order], near[0].name[order])
     scores = found.scores
     rival = max(scores[LEAD_OVER], np.float32(0)) if len(scores) > LEAD_OVER else np.float32(0)
     count = int(np.count_nonzero(scores[:k] > 0))
     best, scores = found.places[:count], scores[:count]
+    located, terms, coverage = located[:count], terms[:, :count], coverage[:count]
     top_cosine = None if found.cosines is None else found.cosines[:count]
-    located = seen.at(best)
-    terms = matches.terms_in(located)
-    coverage = matches.mass_of(terms)
     if close is not None:
         close = Closeness(close.text[:count], close.name[:count])
     margin = margins(coverage, top_cosine, scores - rival, whole.words[best], close)
@@ -294,26 +301,33 @@ def _best_rows(
     return best_rows(scored, _dense(matrix, vectors, known, scored.seen, cosines), lows, k)
 
 
-def _looked_at_again(
-    found: BestRows, query: PlannedQuery, tokens: TokenSnapshot, seen: SeenRows
-) -> tuple[BestRows, Closeness]:
-    """The same rows, the first of them in the order that the tokens of query and tools speak for as well."""
-    close, *others = tokens.closeness(query.texts, seen.at(found.places))
-    weights = tokens.closeness_weights
-    gained = _gained(close, weights)
+def _scores_again(
+    found: BestRows,
+    query: PlannedQuery,
+    near: Sequence[Closeness],
+    weights: ClosenessWeights,
+    coverage: Floats,
+    factors: Floats | None,
+) -> Floats:
+    """(m,) scores of the rows found, to those of the first of them added what their tokens and their words speak for.
+
+    `near`: to each of `query.texts`. `coverage`: (m,) share of the query's idf mass. `factors`: (n,) of the rows seen.
+    """
+    gained = _gained(near[0], weights)
     if query.needs:
-        parts = [_gained(one, weights) for one in others[: len(query.needs)]]
+        parts = [_gained(one, weights) for one in near[1 : 1 + len(query.needs)]]
         share = needs_weight(len(query.needs))
         gained = (1 - share) * gained + share * np.maximum.reduce(parts)
     if query.context:
-        gained = (gained + CONTEXT_WEIGHT * _gained(others[-1], weights)) / (1 + CONTEXT_WEIGHT)
+        gained = (gained + CONTEXT_WEIGHT * _gained(near[-1], weights)) / (1 + CONTEXT_WEIGHT)
+    if factors is not None:
+        gained *= factors[found.places]
+    gained += COVERED_AGAIN * coverage
     first = int(np.count_nonzero(found.scores[:LOOKED_AT_AGAIN] > 0))
     scores = found.scores.copy()
     scores[:first] += gained[:first]
-    scores /= 1 + weights.text + weights.name
-    order = (-scores).argsort(kind="stable")
-    cosines = None if found.cosines is None else found.cosines[order]
-    return BestRows(found.places[order], scores[order], cosines), Closeness(close.text[order], close.name[order])
+    scores /= 1 + weights.text + weights.name + COVERED_AGAIN
+    return scores
 
 
 def _gained(close: Closeness, weights: ClosenessWeights) -> Floats:

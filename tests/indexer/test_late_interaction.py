@@ -16,7 +16,7 @@ from indexer.errors import CorruptSnapshotError
 from indexer.late_interaction import NAME_TOKENS, TEXT_TOKENS, WIDTH, TokenIndex, closeness
 from indexer.lexical import LexicalIndex
 from indexer.matrix import VectorMatrix
-from indexer.ranking import LOOKED_AT_AGAIN
+from indexer.ranking import COVERED_AGAIN, LOOKED_AT_AGAIN
 
 
 class Letters:
@@ -218,3 +218,31 @@ def test_a_query_whose_tokens_say_nothing_is_near_to_nothing() -> None:
         np.zeros((NAME_TOKENS, 1), dtype=np.float32),
     )
     assert (close.text.tolist(), close.name.tolist()) == ([0.0], [0.0])
+
+
+def score_of(query: str, document: ToolDocument, *, by_tokens: bool = True) -> float:
+    """Of a tool that is alone in its catalog, by words and by tokens."""
+    matrix, lexical = VectorMatrix(2), LexicalIndex()
+    matrix.append(np.array([[1, 0]], dtype=np.float32))
+    lexical.add([document])
+    tokens = index_of(document).snapshot() if by_tokens else None
+    found = rank_rows(
+        PlannedQuery(query), None, matrix=matrix.snapshot(), lexical=lexical.snapshot(), tokens=tokens, k=1
+    )
+    return float(found.scores[0])
+
+
+def test_a_tool_that_covers_the_query_gains_what_its_words_alone_do_not_say() -> None:
+    most = 1 + CLOSENESS.text + CLOSENESS.name + COVERED_AGAIN
+    assert score_of("ping pong", ToolDocument(description="ping pong")) == pytest.approx((1 + COVERED_AGAIN) / most)
+    assert 1 / most < score_of("ping pong", ToolDocument(description="ping")) < (1 + COVERED_AGAIN) / most
+
+
+def test_another_deed_takes_its_part_of_what_tokens_say_too() -> None:
+    neither, other = ToolDocument(name="wizzy b"), ToolDocument(name="insert b")
+    lost = score_of("delete b", neither, by_tokens=False) - score_of("delete b", other, by_tokens=False)
+    met = 1 + CLOSENESS.text + CLOSENESS.name
+    assert lost > 0.05
+    assert score_of("delete b", neither) - score_of("delete b", other) == pytest.approx(
+        lost * met / (met + COVERED_AGAIN)
+    )
