@@ -16,7 +16,7 @@ from indexer.errors import EmbeddingError
 
 TOKEN_DIMENSIONS: Final = 64
 """Of a token alone: 128 and 256 rank no better (design/retrieval.md)."""
-CLOSENESS: Final = ClosenessWeights(text=np.float32(0.25), name=np.float32(0.15))
+CLOSENESS: Final = ClosenessWeights(text=np.float32(0.3), name=np.float32(0.2))
 """Beside its own vectors; design/retrieval.md, "Tokens again"."""
 _REMEMBERED_TEXTS: Final = 2048
 """Texts whose tokens are kept for whoever reads them again soon: a few batches of three views of a tool, 4 MB."""

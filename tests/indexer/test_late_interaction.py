@@ -10,7 +10,7 @@ from indexer.document import ToolDocument
 from indexer.embedders.base import ClosenessWeights, TokenEncoder, Vectors
 from indexer.embedders.hashing import HashingEmbedder
 from indexer.embedders.remembering import RememberingEmbedder
-from indexer.embedders.static import CLOSENESS, StaticEmbedder
+from indexer.embedders.static import StaticEmbedder
 from indexer.engine import PlannedQuery, embed_tools, rank_rows
 from indexer.errors import CorruptSnapshotError
 from indexer.late_interaction import NAME_TOKENS, TEXT_TOKENS, WIDTH, TokenIndex, closeness
@@ -18,13 +18,15 @@ from indexer.lexical import LexicalIndex
 from indexer.matrix import VectorMatrix
 from indexer.ranking import COVERED_AGAIN, LOOKED_AT_AGAIN
 
+WEIGHTS = ClosenessWeights(text=np.float32(0.25), name=np.float32(0.15))
+
 
 class Letters:
     """A token for each letter, with vectors one can work out by hand: of `a`, `b` and, between them, `c`."""
 
     token_encoder_id = "letters"
     token_dimensions = 2
-    closeness_weights = CLOSENESS
+    closeness_weights = WEIGHTS
     _known = "abc"
     _vectors = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
     _weights = np.array([1, 3, 2], dtype=np.float32)
@@ -41,7 +43,7 @@ class Numbers:
 
     token_encoder_id = "numbers"
     token_dimensions = 64
-    closeness_weights = CLOSENESS
+    closeness_weights = WEIGHTS
 
     def tokens(self, text: str) -> Sequence[int]:
         return [int(word) for word in text.split()]
@@ -233,7 +235,7 @@ def score_of(query: str, document: ToolDocument, *, by_tokens: bool = True) -> f
 
 
 def test_a_tool_that_covers_the_query_gains_what_its_words_alone_do_not_say() -> None:
-    most = 1 + CLOSENESS.text + CLOSENESS.name + COVERED_AGAIN
+    most = 1 + WEIGHTS.text + WEIGHTS.name + COVERED_AGAIN
     assert score_of("ping pong", ToolDocument(description="ping pong")) == pytest.approx((1 + COVERED_AGAIN) / most)
     assert 1 / most < score_of("ping pong", ToolDocument(description="ping")) < (1 + COVERED_AGAIN) / most
 
@@ -241,7 +243,7 @@ def test_a_tool_that_covers_the_query_gains_what_its_words_alone_do_not_say() ->
 def test_another_deed_takes_its_part_of_what_tokens_say_too() -> None:
     neither, other = ToolDocument(name="wizzy b"), ToolDocument(name="insert b")
     lost = score_of("delete b", neither, by_tokens=False) - score_of("delete b", other, by_tokens=False)
-    met = 1 + CLOSENESS.text + CLOSENESS.name
+    met = 1 + WEIGHTS.text + WEIGHTS.name
     assert lost > 0.05
     assert score_of("delete b", neither) - score_of("delete b", other) == pytest.approx(
         lost * met / (met + COVERED_AGAIN)
