@@ -32,6 +32,8 @@ class _Ticket:
         self.called: asyncio.Future[None] | None = None
         """Done when there is an outcome, or a turn; None for one that does not wait."""
         self.leads = False
+        self.left = False
+        """Whoever asked waits no longer."""
         self.outcome: ToolSearchResponse | Exception | None = None
 
     def settle(self, outcome: ToolSearchResponse | Exception) -> None:
@@ -81,6 +83,7 @@ class SearchLane:
         return ticket.outcome
 
     def _leave(self, ticket: _Ticket) -> None:
+        ticket.left = True
         if ticket.outcome is None and ticket in self._waiting:  # cancelled
             self._waiting.remove(ticket)
         if not ticket.leads:
@@ -100,7 +103,8 @@ class SearchLane:
                 outcomes = await anyio.to_thread.run_sync(self._outcomes, batch, abandon_on_cancel=True)
         finally:
             if not outcomes:  # this leader was cancelled: the next one answers for the others
-                self._waiting.extendleft(reversed(batch[1:]))
+                # Not those who left before it did: the turn would go to one who never takes it.
+                self._waiting.extendleft([ticket for ticket in reversed(batch[1:]) if not ticket.left])
         for ticket, outcome in zip(batch, outcomes, strict=True):
             ticket.settle(outcome)
 

@@ -1,9 +1,11 @@
 """Searches that wait together are answered together, each as if it had been alone."""
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import cast
 
 import anyio
+import anyio.from_thread
 import pytest
 
 from indexer.answering import INLINE_BATCH, SearchLane
@@ -120,6 +122,43 @@ async def test_whoever_is_cancelled_the_others_are_answered(inline: bool) -> Non
         assert {0, 1, 2, 3} - set(answered) <= {cancelled}
         with anyio.fail_after(5):
             assert (await lane.search(state, named("again"))).namespaces == ("again",)
+
+
+async def test_all_are_cancelled_while_they_are_answered_and_the_next_one_is_answered() -> None:
+    """In either order: those whom a leader answers for may leave before it does."""
+    for order in ((0, 1), (1, 0)):
+        begun, go_on = anyio.Event(), threading.Event()
+
+        def answer(
+            _: ReplicaState,
+            requests: Sequence[ToolSearchRequest],
+            begun: anyio.Event = begun,
+            go_on: threading.Event = go_on,
+        ) -> list[ToolSearchResponse]:
+            if requests[0].queries[0] == "0":
+                anyio.from_thread.run_sync(begun.set)
+                go_on.wait(5)
+            return [ToolSearchResponse(results=(), catalog_revision=0, namespaces=one.queries) for one in requests]
+
+        lane, state = SearchLane(answer, may_hold_loop=lambda: False), Replica(4).state
+        scopes = [anyio.CancelScope(), anyio.CancelScope()]
+
+        async def ask(
+            name: str, scope: anyio.CancelScope, lane: SearchLane = lane, state: ReplicaState = state
+        ) -> None:
+            with scope:
+                await lane.search(state, named(name))
+
+        async with anyio.create_task_group() as group:
+            for number, scope in enumerate(scopes):
+                group.start_soon(ask, str(number), scope)
+            await begun.wait()
+            for number in order:
+                scopes[number].cancel()
+
+        with anyio.fail_after(5):
+            assert (await lane.search(state, named("again"))).namespaces == ("again",)
+        go_on.set()
 
 
 async def test_one_that_is_cancelled_as_its_turn_to_answer_comes_hands_it_on() -> None:
