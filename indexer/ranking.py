@@ -31,7 +31,7 @@ USED_BONUS: Final = np.float32(0.1)
 """For tools of a namespace that the conversation has used; design/retrieval.md, "The conversation"."""
 LOOKED_AT_AGAIN: Final = 16
 """The best rows whose tokens are compared with those of the query; as good as all of them."""
-COVERED_AGAIN: Final = np.float32(0.1)
+COVERED_AGAIN: Final = np.float32(0.15)
 """What a query all of whose words are covered adds there; design/retrieval.md, "Tokens again"."""
 
 _SELECT: Final = re.compile(r"\s*select\s*:(.*)", re.IGNORECASE | re.DOTALL)
