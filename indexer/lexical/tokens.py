@@ -30,7 +30,7 @@ _UNSPACED: Final = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burm
 _RUNS: Final = re.compile(
     rf"(?P<han>[{_HAN}]+)|(?P<bigrams>[{_HANGUL}]+|[{_KANA}]+|[{_UNSPACED}]+)"
     rf"|(?P<number>\d+(?:\.\d+)+)|(?P<arabic>[{arabic.LETTERS}{arabic.MARKS}]+)"
-    rf"|(?P<word>[^\W_{_HAN}{_KANA}{_HANGUL}{_UNSPACED}{arabic.LETTERS}]+)"
+    rf"|(?P<word>[^\W_{_HAN}{_KANA}{_HANGUL}{_UNSPACED}{arabic.LETTERS}{arabic.MARKS}]+)"
 )
 _POINTED_NUMBER: Final = re.compile(r"\d\.\d")
 _STOP_TEXT: Final = """

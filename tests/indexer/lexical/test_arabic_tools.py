@@ -87,6 +87,12 @@ def test_the_best_match_by_words_is_the_tool(request_text: str, tool: str) -> No
     assert names[int(index.scores(request_text).argmax())] == tool
 
 
+@pytest.mark.parametrize(("text", "terms"), [("\u0662\u0640 قائمة", ["2", *tokenize("قائمة")]), ("S3\u0640", ["s3"])])
+def test_a_stroke_behind_a_number_or_another_script_is_no_word(text: str, terms: list[str]) -> None:
+    """As in a numbered list, where it stands for a dash."""
+    assert list(tokenize(text)) == terms
+
+
 def test_a_matched_word_is_named_as_it_was_written() -> None:
     index, names = catalog()
 
