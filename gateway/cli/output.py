@@ -80,7 +80,7 @@ def show_search(answer: Mapping[str, Any]) -> None:
         out.print(Text("      ") + short(result["description"], room), style="dim")
         found_for = f" (for: {result['query']})" if several else ""
         also = f"; also in: {', '.join(result['also_in'])}" if result["also_in"] else ""
-        also += f"; also as: {', '.join(result['also_as'])}" if result["also_as"] else ""
+        also += f"; also as: {', '.join(result['also_as'])}" if result.get("also_as") else ""
         out.print(Text("      ") + short("; ".join(result["reasons"]) + also + found_for, room), style="cyan")
     notes = [f"{len(results)} found in {answer['took_ms']:.1f} ms, catalog revision {answer['catalog_revision']}"]
     if answer["degraded"] != "none":

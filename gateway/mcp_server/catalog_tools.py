@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from gateway.errors import ToolArgumentsError
 from gateway.tools.context import ToolContext
-from gateway.tools.search_tool import SEARCH_TOOL_NAME, SEARCH_TOOL_SPEC, ToolSearchTool
+from gateway.tools.search_tool import SEARCH_TOOL_NAME, SEARCH_TOOL_SPEC, ToolSearchTool, sibling_aliases
 from indexer import SearchScope, ToolIndex, ToolReference, ToolSearchResponse, arguments_problem
 
 SEARCH_TOOLS: Final = SEARCH_TOOL_NAME
@@ -135,7 +135,7 @@ def _found_tool(reference: ToolReference) -> dict[str, Any]:
         "score": round(reference.score, 4),
         "query": reference.query,
         **({"also_in_namespaces": list(reference.also_in)} if reference.also_in else {}),
-        **({"also_as": list(reference.also_as)} if reference.also_as else {}),
+        **({"also_as": sibling_aliases(reference)} if reference.also_as else {}),
     }
 
 

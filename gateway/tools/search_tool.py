@@ -9,7 +9,15 @@ from typing import Any, Final, cast
 from gateway.chat.json_text import decode_json, encode_json
 from gateway.chat.prompt import ToolSpec
 from gateway.errors import ToolArgumentsError
-from indexer import SearchScope, ToolIndex, ToolKey, ToolReference, ToolSearchRequest, ToolSearchResponse
+from indexer import (
+    SearchScope,
+    ToolIndex,
+    ToolKey,
+    ToolReference,
+    ToolSearchRequest,
+    ToolSearchResponse,
+    model_alias,
+)
 
 SEARCH_TOOL_NAME: Final = "search_tools"
 MAX_QUERIES: Final = 5
@@ -251,10 +259,15 @@ def _entry(tool: FoundTool, *, with_query: bool) -> dict[str, object]:
         entry["also_in_namespaces"] = list(tool.reference.also_in)
     if tool.reference.also_as:
         # The same operation of other parents: the model may search for one of these names.
-        entry["also_as"] = list(tool.reference.also_as)
+        entry["also_as"] = sibling_aliases(tool.reference)
     if with_query:
         entry["for"] = tool.reference.query
     return entry
+
+
+def sibling_aliases(reference: ToolReference) -> list[str]:
+    """The model-facing names of what stands under `also_as`: many namespaces may hold a tool of the same plain name."""
+    return [model_alias(reference.definition.key._replace(name=name)) for name in reference.also_as]
 
 
 def one_line(description: str) -> str:

@@ -32,6 +32,9 @@ def test_a_found_tool_names_the_other_namespaces_that_hold_it(capsys: pytest.Cap
     assert "also as: folders.list_orders" in out
     assert "\x1b[31m" not in out
     assert "not reranked: timeout" in out
+    del found["also_as"]  # a gateway that was started before it was updated
+    show_search(answer)
+    assert "also as" not in capsys.readouterr().out
 
 
 def test_a_report_counts_what_it_does_not_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,6 +64,34 @@ async def test_details_hold_the_whole_schema_and_name_what_is_unknown(client: Cl
     assert result.structured_content["unknown"] == ["shop__nothing"]
 
 
+async def test_a_tool_left_out_for_another_parent_is_named_so_that_it_can_be_read_and_found() -> None:
+    """By the name that is its own: many namespaces hold a tool that is plainly called the same."""
+    about = {
+        "logging": "Creates a sink that exports specified log entries to a destination. Export begins upon ingress, "
+        "unless the sink's writer identity is not permitted to write to the destination.",
+        "kitchen": "Installs a basin for the dishes below the window.",
+    }
+    tools = [
+        ToolDefinition(name=f"{parent}.sinks.create", namespace=namespace, description=text)
+        for namespace, text in about.items()
+        for parent in ("projects", "folders")
+    ]
+    async with services_of(*tools) as services, Client(make_mcp_server(services)) as client:
+        found = await client.call_tool("search_tools", {"queries": ["export log entries"], "max_results": 1})
+        assert found.structured_content is not None
+        [tool] = found.structured_content["tools"]
+        assert (tool["name"], tool["also_as"]) == (
+            "logging__projects--sinks--create",
+            ["logging__folders--sinks--create"],
+        )
+        details = await client.call_tool("get_tool_details", {"names": tool["also_as"]})
+        assert details.structured_content is not None
+        assert details.structured_content["unknown"] == []
+        asked = await client.call_tool("search_tools", {"queries": tool["also_as"], "max_results": 1})
+        assert asked.structured_content is not None
+        assert [one["name"] for one in asked.structured_content["tools"]] == tool["also_as"]
+
+
 async def test_bad_arguments_are_results_that_the_model_can_read() -> None:
     bad: list[tuple[str, dict[str, Any], str]] = [
         ("search_tools", {}, "queries"),
