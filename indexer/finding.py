@@ -14,6 +14,7 @@ from indexer.duplicates import collapse_duplicates
 from indexer.embedders.base import Embedder, Vectors
 from indexer.engine import PlannedQuery, RankedRows, plan_query, rank_rows
 from indexer.errors import EmbeddingError
+from indexer.invisible import without_marks
 from indexer.matrix import Floats
 from indexer.ranking import name_candidates, parse_select, share_places, worth_showing
 from indexer.replica import ReplicaState, ScopeView
@@ -122,9 +123,9 @@ def _answer(
 
 
 def readable(query: str) -> str:
-    """What of a query is read: its beginning, where encoders take no halves of characters."""
+    """What of a query is read: its beginning, without marks that nobody sees; encoders take no halves of characters."""
     text = query[:MAX_QUERY_LENGTH]
-    return (text if text.isascii() else text.encode("utf-8", "replace").decode()).strip()
+    return (text if text.isascii() else without_marks(text).encode("utf-8", "replace").decode()).strip()
 
 
 def _embed(planned: Sequence[PlannedQuery], embedder: Embedder) -> tuple[list[_Read], Degradation]:

@@ -24,6 +24,14 @@ _ESCAPED: Final = re.compile(rb"\\[bfu]")
 LINE_BREAKING: Final = re.compile("[\t\n\r\u2028\u2029\u200e\u200f\u061c\u200c\u200d]")
 """Beside `INVISIBLE`, what a name may not hold but a text may."""
 
+_WITHOUT_WIDTH: Final = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\u00ad\u180e\u2060\ufeff]")
+"""Marks of direction, and others that stand for nothing beside or inside words; keyboards and copied pages add them."""
+
+
+def without_marks(text: str) -> str:
+    """A text as it is seen: without marks of direction, with a space where an invisible one parts words."""
+    return text if text.isascii() else _WITHOUT_WIDTH.sub("", text).replace("\u200b", " ")
+
 
 def is_plain(data: bytes) -> bool:
     """Whether JSON text surely has no invisible character: those of ASCII are escaped, or DEL."""

@@ -59,6 +59,24 @@ async def test_korean_words_find_korean_tools(index: VectorToolIndex) -> None:
     assert (await names(index, "도시 날씨"))[0] == "날씨_조회"
 
 
+@pytest.mark.parametrize(
+    ("written", "seen"),
+    [
+        ("\u200fcancel_order\u200e", "cancel_order"),
+        ("\u2067ألغ\u200f الطلب.\u2069\u200f \u202bثم أرسل بريدا.\u202c", "ألغ الطلب. ثم أرسل بريدا."),
+        ("re\u00adfund\u200ban\ufeff order", "refund an order"),
+        ("\u200f\u200e", ""),
+    ],
+)
+async def test_a_query_is_read_as_it_is_seen_without_marks_of_direction(
+    index: VectorToolIndex, written: str, seen: str
+) -> None:
+    response = await index.search(request(written))
+    assert response.results == (await index.search(request(seen))).results
+    assert all(hit.query == seen for hit in response.results)
+    assert bool(response.results) == bool(seen)
+
+
 async def test_several_queries_share_the_places(index: VectorToolIndex) -> None:
     response = await index.search(request("cancel an order", "weather forecast for a city", k=2))
     assert {hit.definition.name for hit in response.results} == {"cancel_order", "get_weather"}
