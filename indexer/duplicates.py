@@ -118,7 +118,9 @@ def _wanted_itself(
     """Whether a tool keeps its place beside the one that would stand for it."""
     if kinship == "sibling":
         return kept.key in preferred or names_parent(asked, other.name, kept.name)
-    return _asked_for(other.namespace, kept.namespace, asked)
+    # A mirror's too may be an operation of another parent.
+    of_named_parent = are_siblings(kept.name, other.name) and names_parent(asked, other.name, kept.name)
+    return of_named_parent or _asked_for(other.namespace, kept.namespace, asked)
 
 
 def _versions_of_one(one: ToolKey, other: ToolKey) -> bool:

@@ -46,4 +46,5 @@ def _plainness(name: str) -> tuple[bool, int]:
 @lru_cache(maxsize=16_384)
 def _words(name: str) -> frozenset[str]:
     """In the singular: `folders` is asked for by `in a folder`."""
-    return frozenset([part.casefold().removesuffix("s") for part in identifier_parts(name)])
+    words = (part.casefold().removesuffix("s") for part in identifier_parts(name))
+    return frozenset([word for word in words if word])

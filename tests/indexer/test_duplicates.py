@@ -138,11 +138,19 @@ def test_of_one_operation_of_several_parents_the_plainest_stands_for_the_others(
     assert siblings(*SINKS) == ["projects.sinks.create"]
     assert siblings(*SECRETS) == ["projects.secrets.create"]
     assert siblings("folders.sinks.create", "sinks.create") == ["sinks.create"]
+    assert siblings("s.sinks.create", "sinks.create") == ["sinks.create"]
 
 
 @pytest.mark.parametrize("query", ["a sink for a folder", "sinks of my Folders", "폴더에 로그 싱크 만들기"])
 def test_an_operation_whose_parent_is_named_keeps_its_place(query: str) -> None:
     assert set(siblings(*SINKS, query=query)) == {"projects.sinks.create", "folders.sinks.create"}
+
+
+@pytest.mark.parametrize(("query", "kept"), [("a sink for a folder", 2), ("a sink", 1)])
+def test_an_operation_whose_parent_is_named_keeps_its_place_beside_one_of_a_mirror(query: str, kept: int) -> None:
+    tools = definition("logging", name="projects.sinks.create"), definition("mirror", name="folders.sinks.create")
+    assert len(collapsed(*tools, query=query)) == kept
+    assert len(collapsed(*reversed(tools), query=query)) == kept
 
 
 def test_a_caller_that_has_the_plainest_is_shown_another() -> None:
