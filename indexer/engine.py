@@ -44,6 +44,7 @@ from indexer.ranking import (
     LOOKED_AT_AGAIN,
     MAX_UNREAD_SHARE,
     USED_BONUS,
+    composed,
     length_in_words,
     needs_weight,
     split_needs,
@@ -115,6 +116,7 @@ def embed_tools(embedder: Embedder, documents: Sequence[ToolDocument]) -> Vector
 
 def plan_query(query: str, context: str = "") -> PlannedQuery:
     """Split a query into what is to be embedded and searched; a context that says the same adds nothing."""
+    query, context = composed(query), composed(context)
     return PlannedQuery(query, split_needs(query), "" if context == query else context)
 
 

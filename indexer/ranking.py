@@ -34,6 +34,7 @@ LOOKED_AT_AGAIN: Final = 16
 COVERED_AGAIN: Final = np.float32(0.15)
 """What a query all of whose words are covered adds there; design/retrieval.md, "Tokens again"."""
 
+_ARABIC_FORMS: Final = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]+")
 _SELECT: Final = re.compile(r"\s*select\s*:(.*)", re.IGNORECASE | re.DOTALL)
 LEAST_SPREAD: Final = 0.25
 # Cosines of a handful of tools may differ by chance alone: stretched to the whole scale, a difference of .02 would
@@ -112,6 +113,21 @@ def words_share(score: float, coverage: float, rarest_idf: float) -> float:
     """
     evidence = score / (score + HALF_EVIDENCE * rarest_idf) if score > 0 else 0.0
     return min(1.0, coverage / READ_COVERAGE) * (PARTLY_COVERED + (1 - PARTLY_COVERED) * coverage) * evidence
+
+
+def composed(text: str) -> str:
+    """A text in one encoding of each letter: some keyboards and file names part letters from their accents, and pages
+    of print hold Arabic letters in the forms they take.
+
+    The rest of what NFKC changes stays: needs are parted at the stops of Chinese and Japanese.
+    """
+    if text.isascii():
+        return text
+    return _ARABIC_FORMS.sub(_compatible, unicodedata.normalize("NFC", text))
+
+
+def _compatible(found: re.Match[str]) -> str:
+    return unicodedata.normalize("NFKC", found.group())
 
 
 def split_needs(query: str) -> tuple[str, ...]:

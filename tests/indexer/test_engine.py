@@ -1,13 +1,15 @@
 """The one search that index, benchmark and calibration share."""
 
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 
 from indexer.document import ToolDocument
 from indexer.embedders.base import Vectors
 from indexer.embedders.hashing import HashingEmbedder
-from indexer.engine import PlannedQuery, RankedRows, calibrate, embed_tools, rank_rows, search_rows
+from indexer.engine import PlannedQuery, RankedRows, calibrate, embed_tools, plan_query, rank_rows, search_rows
 from indexer.lexical import LexicalIndex
 from indexer.matrix import Rows, VectorMatrix
 
@@ -59,6 +61,20 @@ def test_the_tool_whose_words_and_meaning_fit_comes_first() -> None:
 
 def test_each_need_of_a_task_finds_its_tool() -> None:
     assert set(_Catalog().search("Refund the order of yesterday. Send the customer a message about it.", k=2)) == {0, 2}
+
+
+@pytest.mark.parametrize(
+    "text", ["주문을 환불해 줘", "Lösche die Bestellung für morgen. Füge eine neue hinzu.", "سؤال"]
+)
+def test_a_request_of_letters_in_parts_is_read_as_one_of_whole_letters(text: str) -> None:
+    parts = unicodedata.normalize("NFD", text)
+    assert parts != text
+    assert plan_query(parts, parts) == plan_query(text, text)
+
+
+def test_arabic_letters_in_the_forms_of_print_are_read_as_letters_and_stops_stay() -> None:
+    assert plan_query("\ufe8d\ufedf\ufec4\ufee0\ufe90").text == "الطلب"
+    assert len(plan_query("注文を返金してください！顧客にメールを送ってください！").needs) == 2
 
 
 def test_only_rows_of_the_view_are_found_and_hidden_ones_do_not_move_the_scores() -> None:
