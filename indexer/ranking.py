@@ -50,12 +50,17 @@ PARTLY_COVERED: Final = 0.6
 READ_COVERAGE: Final = 0.1
 """With less of the query covered than this (a query in another language than the catalog) words fade away."""
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?…؟۔])[\"'”’»)\]]*\s+(?=\S)|(?<=[。！？｡])[」』”’）]*|[;；؛]\s*|\s*\n+\s*")
+_SENTENCE_END: Final = re.compile(
+    # Breaks from the first white space on: looked for from each one, a row of spaces takes time with its square.
+    r"(?<=[.!?…؟۔])[\"'”’»)\]]*\s+(?=\S)|(?<=[。！？｡])[」』”’）]*|[;；؛]\s*|(?<!\s)\s*\n\s*"
+)
 _UNSPACED_LETTERS: Final = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]")
 _WORDS: Final = re.compile(rf"(?:[^\W_]|[{arabic.MARKS}])+")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|mr|mrs|ms|dr|no|st|approx)|\b[A-Za-zء-ي])\.$", re.IGNORECASE
 )
+_LONGEST_ABBREVIATION: Final = 16
+"""Characters of a text's end in which one stands, and what is before it."""
 _WRITTEN_AS_NAME: Final = re.compile(r"[_.\-/:]|[a-z][A-Z]")
 """A separator, or a capital inside."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9][\w.\-/:]*[A-Za-z0-9]", re.ASCII)
@@ -217,7 +222,7 @@ def _sentences(query: str) -> list[str]:
     joined = ""
     for piece in _SENTENCE_END.split(query):
         joined = f"{joined} {piece}".strip() if joined else piece.strip()
-        if not _ABBREVIATION.search(joined):
+        if not _ABBREVIATION.search(joined[-_LONGEST_ABBREVIATION:]):
             sentences.append(joined)
             joined = ""
     return [sentence for sentence in (*sentences, joined) if sentence]

@@ -77,6 +77,8 @@ def test_equal_values_stretch_to_nothing() -> None:
         ("احجز موعداً مع د. هند غداً", ()),
         ("عدّلْ حالاً. ما حالة الطقس في جدة؟", ()),
         ("find open issues\nclose the stale ones", ("find open issues", "close the stale ones")),
+        ("find open issues  \n \t\n  close the stale ones \n", ("find open issues", "close the stale ones")),
+        ("Ask what xapprox. means to us both. Pay" + 80 * " " + "bills", ("Ask what xapprox.", "means to us both.")),
         ("Ask Dr. Smith for e.g. a scan. Pay the U.S. bill now.", None),
         ("What is the weather in Paris?", ()),
         ("Thanks! What is the weather in Paris? OK.", ()),
