@@ -41,14 +41,15 @@ def collapse_duplicates(
     vectors: Floats,
     query: str,
     preferred: Collection[ToolKey] = frozenset(),
+    held: Collection[ToolKey] = frozenset(),
 ) -> dict[int, tuple[int, ...]]:
     """Of ranked rows those that stay, in their order, each with the rows that it stands for.
 
     A near-duplicate lies in another namespace, has the same last part of its name, the same parameters, a description
     and nearly the same vector. The best of them stays, or one that is `preferred`; so does any whose namespace the
     query names. Of one operation in two versions of an API (`ses`, `sesv2`) the newer one stays; of one operation of
-    several parents in a namespace the plainest one, unless the caller has it already: then another one may be wanted.
-    No tool stands for one that is trusted more. `vectors`: (n, d) unit rows.
+    several parents in a namespace the plainest one, unless the caller has it already (`held`): then another one may be
+    wanted. No tool stands for one that is trusted more. `vectors`: (n, d) unit rows.
     """
     keys = [key_of(row) for row in rows]
     names = [_last_part(key.name) for key in keys]
@@ -69,7 +70,7 @@ def collapse_duplicates(
                 continue
             late = _stands_for(second, first, preferred, kinship)
             kept, other = (second, first) if late else (first, second)
-            if not _wanted_itself(other, kept, kinship, asked, preferred):
+            if not _wanted_itself(other, kept, kinship, asked, held):
                 group[:] = [row, *group] if late else [*group, row]
                 break
         else:
@@ -113,11 +114,11 @@ def _stands_for(late: ToolDefinition, early: ToolDefinition, preferred: Collecti
 
 
 def _wanted_itself(
-    other: ToolDefinition, kept: ToolDefinition, kinship: Kinship, asked: str, preferred: Collection[ToolKey]
+    other: ToolDefinition, kept: ToolDefinition, kinship: Kinship, asked: str, held: Collection[ToolKey]
 ) -> bool:
     """Whether a tool keeps its place beside the one that would stand for it."""
     if kinship == "sibling":
-        return kept.key in preferred or names_parent(asked, other.name, kept.name)
+        return kept.key in held or names_parent(asked, other.name, kept.name)
     # A mirror's too may be an operation of another parent.
     of_named_parent = are_siblings(kept.name, other.name) and names_parent(asked, other.name, kept.name)
     return of_named_parent or _asked_for(other.namespace, kept.namespace, asked)

@@ -197,7 +197,7 @@ def _ranked_hits(
             favoured=state.namespace_rows(request.scope.tenant, request.used_namespaces),
         )
         rows = _worth_showing(state, request, ranked)
-        kept = dict.fromkeys(rows, ()) if shown is None else _collapse(state, rows, read.plan.text, shown)
+        kept = dict.fromkeys(rows, ()) if shown is None else _collapse(state, request, rows, read.plan.text, shown)
         if len(kept) >= wanted or len(rows) < depth or depth >= _MAX_DEPTH:
             break
         depth *= 4
@@ -226,7 +226,7 @@ def _worth_showing(state: ReplicaState, request: ToolSearchRequest, ranked: Rank
 
 
 def _collapse(
-    state: ReplicaState, rows: Sequence[int], query: str, shown: Collection[ToolKey]
+    state: ReplicaState, request: ToolSearchRequest, rows: Sequence[int], query: str, shown: Collection[ToolKey]
 ) -> dict[int, tuple[int, ...]]:
     return collapse_duplicates(
         rows,
@@ -235,6 +235,7 @@ def _collapse(
         vectors=state.matrix.vectors,
         query=query,
         preferred=shown,
+        held=request.already_found,
     )
 
 

@@ -22,7 +22,11 @@ def definition(namespace: str, **changes: Any) -> ToolDefinition:
 
 
 def collapsed(
-    *tools: ToolDefinition, vectors: Floats = SAME, query: str = "orders", preferred: Collection[ToolKey] = ()
+    *tools: ToolDefinition,
+    vectors: Floats = SAME,
+    query: str = "orders",
+    preferred: Collection[ToolKey] = (),
+    held: Collection[ToolKey] = (),
 ) -> dict[int, tuple[int, ...]]:
     return collapse_duplicates(
         range(len(tools)),
@@ -31,6 +35,7 @@ def collapsed(
         vectors=vectors,
         query=query,
         preferred=preferred,
+        held=held,
     )
 
 
@@ -126,10 +131,16 @@ SINKS = ("sinks.create", "folders.sinks.create", "projects.sinks.create", "billi
 SECRETS = ("projects.locations.secrets.create", "projects.secrets.create")
 
 
-def siblings(*names: str, query: str = "orders", preferred: Collection[ToolKey] = (), **changes: Any) -> list[str]:
+def siblings(
+    *names: str,
+    query: str = "orders",
+    preferred: Collection[ToolKey] = (),
+    held: Collection[ToolKey] = (),
+    **changes: Any,
+) -> list[str]:
     tools = [definition("logging", name=name, **changes) for name in names]
     vectors = np.tile(np.array([[1, 0]], dtype=np.float32), (len(tools), 1))
-    kept = collapsed(*tools, vectors=vectors, query=query, preferred=preferred)
+    kept = collapsed(*tools, vectors=vectors, query=query, preferred=preferred, held=held)
     assert sorted([row for first, others in kept.items() for row in (first, *others)]) == list(range(len(tools)))
     return [tools[row].name for row in kept]
 
@@ -154,7 +165,12 @@ def test_an_operation_whose_parent_is_named_keeps_its_place_beside_one_of_a_mirr
 
 def test_a_caller_that_has_the_plainest_is_shown_another() -> None:
     had = definition("logging", name="projects.sinks.create")
-    assert siblings(*SINKS, preferred={had.key}) == ["sinks.create", "projects.sinks.create"]
+    assert siblings(*SINKS, preferred={had.key}, held={had.key}) == ["sinks.create", "projects.sinks.create"]
+
+
+def test_one_that_another_need_of_the_request_found_stands_for_its_siblings() -> None:
+    found = definition("logging", name="projects.sinks.create")
+    assert siblings(*SINKS, preferred={found.key}) == ["projects.sinks.create"]
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,8 @@ async def test_of_one_operation_of_several_parents_one_is_found_and_each_can_be_
     assert set(found[0].also_as) == {"folders.sinks.create", "sinks.create"}
     assert found[0].also_in == ()
     assert not any("sinks" in hit.definition.name for hit in found[1:])
+    twice = (await index.search(request("export log entries", "create a sink for log entries", k=4))).results
+    assert [hit.definition.name for hit in twice if "sinks" in hit.definition.name] == ["projects.sinks.create"]
     for name in found[0].also_as:
         asked = (await index.search(request(name, k=3))).results
         assert (asked[0].definition.name, asked[0].reasons) == (name, ("exact name",))
