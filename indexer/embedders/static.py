@@ -135,9 +135,10 @@ class StaticEmbedder:
         """(n, dimensions) float32 rows of unit norm; a text without any known token gives a zero row."""
         encode = self._tokenizer.encode
         read = [encode(text) for text in texts]
-        if len(self._just_read) > _REMEMBERED_TEXTS:
+        if len(self._just_read) + len(texts) > _REMEMBERED_TEXTS:
             self._just_read = {}  # replaced, not emptied: other threads look into it
-        self._just_read.update((text, ids) for text, ids in zip(texts, read, strict=True) if len(text) <= _KEPT_LENGTH)
+        last = zip(texts[-_REMEMBERED_TEXTS:], read[-_REMEMBERED_TEXTS:], strict=True)
+        self._just_read.update((text, ids) for text, ids in last if len(text) <= _KEPT_LENGTH)
         return self._table.unit_sums(read)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:

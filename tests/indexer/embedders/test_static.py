@@ -66,6 +66,13 @@ def test_the_tokens_of_a_text_are_the_same_after_it_was_encoded(embedder: Static
     assert list(embedder.tokens("")) == []
 
 
+def test_of_many_texts_encoded_at_once_few_are_kept() -> None:
+    embedder = StaticEmbedder.load()
+    vectors = embedder.embed_documents([f"list {number}" for number in range(6_000)])
+    assert vectors.shape == (6_000, 256)
+    assert 0 < len(embedder._just_read) <= 2_048  # pyright: ignore[reportPrivateUsage]  what it costs in memory
+
+
 def test_the_shipped_files_are_those_of_the_card_and_fit_the_budget() -> None:
     card = json.loads(TableFiles(SHIPPED_TABLE).card.read_text())
     for name, recorded in card["files"].items():
