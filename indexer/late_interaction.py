@@ -28,7 +28,7 @@ QUERY_TOKENS: Final = 64
 _REMEMBERED_QUERIES: Final = 512
 """At most 16 KB each, mostly 4."""
 _NO_WEIGHT: Final = np.float32(1e-12)
-"""Of a query none of whose tokens says anything: no division by zero."""
+"""Of a query or a name none of whose tokens says anything: no division by zero."""
 _NOTHING: Final = 0
 """The slot of a place without a token: its vector and its weight are zero."""
 
