@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,13 @@ _Result = TypeVar("_Result")
 _Engine: TypeAlias = "EdgeEngine | EdgeEngineApart"
 
 _FORMAT: Final = 1
+_NO_ROOM: Final = "No space left on device"
+"""Stands in the engine's error where the disk was full while it wrote a file."""
+_ROOM_BYTES: Final = 48 * 1024 * 1024
+"""What must be free beside what is written: the engine's files are mapped, and a page that finds no room ends the
+process without a word (SIGBUS). A part of its vectors takes 32 MiB at once, its indexes and its log take the rest."""
+_COPIES: Final = 3
+"""How often what is written lies on the disk at most: in the log, in the payloads or vectors, and in their indexes."""
 _DYING_SECONDS: Final = 10.0
 """For so long the engine's process may be at its last call after the process that it worked for was killed."""
 
@@ -111,12 +119,15 @@ class EdgeToolStore:
     def _create(self, engine: _Engine) -> None:
         with _makeable(self._path):
             self._path.mkdir(parents=True, exist_ok=True)
+        self._require_room(0)
         self._guard(lambda: engine.create(str(self._path), self._dimensions, _owner_note()))
         description = {"format": _FORMAT, "dimensions": self._dimensions, "store_id": self.store_id}
         with _makeable(self._path):
             _write(self._path / DESCRIPTION, description)
 
     def _load(self, engine: _Engine) -> None:
+        if (self._path / OWNER).exists():
+            self._require_room(0)  # it was not closed: what its log holds is written into its files
         patience = _DYING_SECONDS if _owner_is_dead(self._path) else 0.0
         self._guard(lambda: engine.load(str(self._path), _owner_note(), patience))
 
@@ -135,10 +146,23 @@ class EdgeToolStore:
                     f"The catalog at {self._path} is in use by {_owner(self._path)}. "
                     "Stop it, talk to it instead of opening the catalog, or use another TOOLSCOUT_HOME."
                 ) from error
+            advice = "If it stays so, move the directory away and index again."
+            if _NO_ROOM in text:
+                advice = "Free some space; what was acknowledged is in the store."
+            raise StoreError(f"The embedded Qdrant store at {self._path} failed: {text}. {advice}") from error
+
+    def _require_room(self, size: int) -> None:
+        """Raises: StoreError if `size` bytes more might fill the disk."""
+        try:
+            free = shutil.disk_usage(self._path).free
+        except OSError:
+            return  # a file system that does not say
+        needed = _COPIES * size + _ROOM_BYTES
+        if free < needed:
             raise StoreError(
-                f"The embedded Qdrant store at {self._path} failed: {text}. "
-                "If it stays so, move the directory away and index again."
-            ) from error
+                f"The disk that holds the store at {self._path} has {free / 1e6:,.1f} MB left, and "
+                f"{needed / 1e6:,.1f} MB must be free for this. Free some space; what was acknowledged is in the store."
+            )
 
     @property
     def _open_engine(self) -> _Engine:
@@ -153,6 +177,7 @@ class EdgeToolStore:
         for tool in tools:
             require_dimensions(tool, self._dimensions, where=f"store at {self._path}")
         points = [(str(tool.point_id), _bytes_of(tool), _payload_of(tool)) for tool in tools]
+        self._require_room(sum(len(payload["definition"]) + len(vector or b"") for _, vector, payload in points))
         self._guard(lambda: engine.upsert(points))
 
     def fetch(self, point_ids: Sequence[UUID]) -> dict[UUID, StoredTool]:

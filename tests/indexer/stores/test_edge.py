@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,49 @@ def test_a_home_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="Cannot make the store"):
         EdgeToolStore(tmp_path / "file" / "edge", 16)
+
+
+def _disk_with(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    whole = shutil.disk_usage("/")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: whole._replace(free=free))  # pyright: ignore[reportUnknownLambdaType]
+
+
+def test_what_might_fill_the_disk_is_refused_and_leaves_the_store_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    store.upsert([stored("a", 1)])
+    _disk_with(monkeypatch, 50_500_000)
+    store.upsert([stored("b", 2)])
+    with pytest.raises(StoreError, match=r"has 50\.5 MB left, and 53\.\d MB must be free"):
+        store.upsert([stored("c", 3, description="x" * 2**20)])
+    monkeypatch.undo()
+    assert [tool.key.name for batch in store.scan() for tool in batch] == ["a", "b"]
+    store.close()
+
+
+def test_no_store_is_made_on_a_disk_that_it_would_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _disk_with(monkeypatch, 1_000_000)
+    with pytest.raises(StoreError, match=r"has 1\.0 MB left.*Free some space"):
+        EdgeToolStore(tmp_path / "edge", 16)
+    monkeypatch.undo()
+    EdgeToolStore(tmp_path / "edge", 16).close()
+
+
+def test_a_full_disk_keeps_a_store_shut_only_if_it_was_not_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    store.upsert([stored("a", 1)])
+    owner = (tmp_path / "edge" / "owner.json").read_bytes()
+    store.close()
+    _disk_with(monkeypatch, 0)
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    assert store.count() == 1
+    store.close()
+    (tmp_path / "edge" / "owner.json").write_bytes(owner)
+    with pytest.raises(StoreError, match=r"has 0\.0 MB left"):
+        EdgeToolStore(tmp_path / "edge", 16)
 
 
 def test_a_large_batch_is_written_whole(tmp_path: Path) -> None:
