@@ -114,8 +114,12 @@ def test_a_home_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
 
 
 def _disk_with(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
-    whole = shutil.disk_usage("/")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _path: whole._replace(free=free))  # pyright: ignore[reportUnknownLambdaType]
+    usage = shutil.disk_usage("/")._replace(free=free)
+
+    def disk_usage(_path: Path) -> object:
+        return usage
+
+    monkeypatch.setattr(shutil, "disk_usage", disk_usage)
 
 
 def test_what_might_fill_the_disk_is_refused_and_leaves_the_store_as_it_was(
