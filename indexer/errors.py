@@ -17,7 +17,8 @@ IndexerError
 """
 
 
-def _sentences(problem: str, fix: str) -> str:
+def sentences(problem: str, fix: str) -> str:
+    """A problem and its cure, if one is known, as sentences of one text."""
     return f"{problem}{'' if problem.endswith(('.', '!', '?')) else '.'} {fix}" if fix else problem
 
 
@@ -34,7 +35,7 @@ class InvalidToolError(IndexerError):
         self.fix = fix
         self.tool = tool
         where = f"{tool}: {field}" if tool else field
-        super().__init__(_sentences(f"{where}: {reason}", fix))
+        super().__init__(sentences(f"{where}: {reason}", fix))
 
 
 class SourceError(IndexerError):
@@ -44,7 +45,7 @@ class SourceError(IndexerError):
         self.source = source
         self.reason = reason
         self.fix = fix
-        super().__init__(_sentences(f"{source}: {reason}", fix))
+        super().__init__(sentences(f"{source}: {reason}", fix))
 
 
 class EmbeddingError(IndexerError):

@@ -12,7 +12,7 @@ from indexer.definition import ToolDefinition, ToolKey
 from indexer.document import ToolDocument, document_of
 from indexer.embedders.base import Embedder
 from indexer.engine import TEXT_RECIPE, embed_tools
-from indexer.errors import DimensionMismatchError, InvalidToolError
+from indexer.errors import DimensionMismatchError, InvalidToolError, sentences
 from indexer.search import RegistrationReport, RejectedTool, merge_reports
 from indexer.sparse import document_terms
 from indexer.stores.base import StoredTool, ToolStatus
@@ -144,7 +144,7 @@ class Registration:
             content_hash=definition.content_hash,
             revision=0,
             status="active" if problem is None else "quarantined",
-            reason="" if problem is None else f"{problem.field}: {problem.reason} {problem.fix}".rstrip(),
+            reason="" if problem is None else sentences(f"{problem.field}: {problem.reason}", problem.fix),
             encoder_id=self._encoder_id if problem is None else "",
         )
         known = self._known(tool.key)

@@ -22,6 +22,7 @@ from gateway.api.schemas import (
 )
 from gateway.services import Services
 from indexer import RegistrationReport, SearchScope, StoredTool, ToolDefinition, ToolKey
+from indexer.errors import sentences
 
 router = APIRouter(tags=["tools"])
 
@@ -79,7 +80,8 @@ def _raise_if_refused(report: RegistrationReport) -> None:
     if report.refused:
         entry = report.refused[0]
         fault = {"tool": entry.tool, "field": entry.field, "reason": entry.reason, "fix": entry.fix}
-        raise ProblemError(422, "invalid-tool", f"{entry.field}: {entry.reason} {entry.fix}".strip(), errors=[fault])
+        text = sentences(f"{entry.field}: {entry.reason}", entry.fix)
+        raise ProblemError(422, "invalid-tool", text, errors=[fault])
 
 
 @router.post(

@@ -1,11 +1,18 @@
 """The commands that read the catalog or take tools out of it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from gateway.cli.catalog import Catalog, open_catalog
 from gateway.cli.exits import Exit
 from gateway.cli.output import show_search, show_stats, show_tool, show_tools, write_error, write_json, write_line
+
+_NAMESAKES: Final = 100
+"""Results of one search, at most."""
+_QUARANTINED: Final = 10_000
+"""Tools in quarantine that are looked through for a name, at most."""
+_PLACES: Final = 10
+"""Namesakes that an error names."""
 
 
 def search_catalog(
@@ -31,6 +38,8 @@ def list_catalog(
         write_json({"tools": tools})
     elif tools:
         show_tools(tools)
+    else:
+        write_error(_none_listed(bool(namespaces or tags), offset, quarantined=quarantined))
     return Exit.OK if tools else Exit.NOTHING
 
 
@@ -82,14 +91,29 @@ def tools_named(catalog: Catalog, name: str) -> list[dict[str, Any]]:
         if exact is not None:
             return [exact]
     # An exact name or alias always comes first in a search, in whatever namespace it lies.
-    found = catalog.search([name], 20, (), ())["results"]
+    found = catalog.search([name], _NAMESAKES, (), ())["results"]
     meant = [result for result in found if name in (result["name"], result["alias"])]
     tools = [catalog.tool(result["namespace"], result["name"]) for result in meant]
-    return [tool for tool in tools if tool is not None]
+    held = catalog.tools((), (), 0, _QUARANTINED, quarantined=True)  # which no search finds
+    return [tool for tool in tools if tool is not None] + [
+        tool for tool in held if name in (tool["name"], tool["alias"])
+    ]
 
 
 def _not_one(name: str, found: Sequence[dict[str, Any]]) -> str:
     if not found:
         return f"there is no tool {name!r}; look for it with `toolscout search` or `toolscout list`"
-    places = ", ".join(sorted(f"{tool['namespace']}/{tool['name']}" for tool in found))
-    return f"{name!r} is the name of {len(found)} tools; say which: {places}"
+    places = sorted(f"{tool['namespace']}/{tool['name']}" for tool in found)
+    more = f", and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+    return f"{name!r} is the name of {len(found)} tools; say which: {', '.join(places[:_PLACES])}{more}"
+
+
+def _none_listed(narrowed: bool, offset: int, *, quarantined: bool) -> str:
+    where = " of those namespaces and tags" if narrowed else ""
+    if offset:
+        return f"there are not more than {offset} tools{where}{' in quarantine' if quarantined else ''}"
+    if quarantined:
+        return f"no tool{where} is in quarantine"
+    if narrowed:
+        return f"there are no tools{where}; `toolscout stats` says how many there are"
+    return "the catalog holds no tools; add some with `toolscout index`"

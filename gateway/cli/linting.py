@@ -9,6 +9,7 @@ from typing import Final
 from gateway.cli.exits import Exit
 from gateway.cli.output import console, short, table, write_error, write_json, write_line
 from indexer import LintFinding, RejectedTool, SourceError, ToolDefinition, lint_tools
+from indexer.errors import sentences
 from indexer.sources import Source, SourceOptions, open_source
 
 _SHOWN: Final = 200
@@ -59,8 +60,8 @@ def _show(findings: Sequence[LintFinding], tools: int) -> None:
         for tool, group in groupby(findings[:_SHOWN], key=lambda finding: finding.tool):
             name = tool
             for finding in group:
-                text = f"{finding.message}. {finding.fix}".rstrip()
-                grid.add_row(short(name), "!!" if finding.level == "error" else "", short(text, 300))
+                text = short(sentences(finding.message, finding.fix), 300)
+                grid.add_row(short(name), "!!" if finding.level == "error" else "", text)
                 name = ""
         console().print(grid)
     if len(findings) > _SHOWN:

@@ -129,6 +129,8 @@ def show_tool(tool: Mapping[str, Any]) -> None:
 
 def show_report(report: Mapping[str, Any]) -> None:
     """What a registration did, and why what was not taken was not taken."""
+    from indexer.errors import sentences  # with all of the indexer, which `toolscout search` often does without
+
     out = console()
     counts = ", ".join(f"{report[label]} {label}" for label in ("added", "changed", "unchanged"))
     numbers = {label: len(report[label]) + report.get(f"unlisted_{label}", 0) for label in ("quarantined", "refused")}
@@ -139,7 +141,7 @@ def show_report(report: Mapping[str, Any]) -> None:
             grid = table(label, "field", "reason")
             for entry in report[label][:50]:
                 where = entry["tool"] if not entry["place"] else f"{entry['place']} {entry['tool']}"
-                grid.add_row(short(where), short(entry["field"]), short(f"{entry['reason']} {entry['fix']}", 300))
+                grid.add_row(short(where), short(entry["field"]), short(sentences(entry["reason"], entry["fix"]), 300))
             out.print(grid)
             if number > 50:
                 out.print(f"... and {number - 50} more; --json lists {len(report[label])} of them", markup=False)

@@ -24,7 +24,9 @@ def parse_json(data: bytes) -> object:
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_number)
     except UnicodeDecodeError as error:
-        raise InvalidJsonError(f"not UTF-8: byte {error.start + 1} is {data[error.start]:#04x}") from error
+        raise InvalidJsonError(
+            f"not UTF-8: byte {error.start + 1} is {data[error.start]:#04x}; save it as UTF-8"
+        ) from error
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}" if b"\n" in data else f"column {error.colno}"
         raise InvalidJsonError(f"not JSON: {error.msg} ({where})") from error

@@ -90,6 +90,49 @@ def test_show_of_an_unknown_tool_exits_with_1(catalog: str, run: Run) -> None:
     assert "there is no tool 'shop/nothing'" in shown.err
 
 
+def test_a_tool_in_quarantine_is_shown_and_deleted_by_its_name_alone(catalog: str, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "odd.json"
+    tools = [
+        {"name": "odd", "namespace": "lab", "input_schema": {"type": "no-such-type"}},
+        {"name": "refund_order", "namespace": "lab", "input_schema": {"type": "no-such-type"}},
+    ]
+    path.write_text(json.dumps(tools), encoding="utf-8")
+    run("index", str(path))
+    shown = run("show", "odd", "--json")
+    assert (shown.code, shown.json["status"]) == (0, "quarantined")
+    assert 'not \'no-such-type\'. Set "type": "object"' in shown.json["reason"]
+    assert "lab/refund_order, shop/refund_order" in run("delete", "refund_order").err
+    assert run("delete", "odd", "lab__refund_order", "--json").json["deleted"] == ["lab/odd", "lab/refund_order"]
+    assert run("list", "--quarantined", "--json").json["tools"] == []
+
+
+def test_all_namesakes_are_counted_and_some_are_named(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "same.json"
+    tools = [{"name": "peek", "namespace": f"n{number:02}", "description": f"Peek {number}."} for number in range(30)]
+    path.write_text(json.dumps(tools), encoding="utf-8")
+    run("index", str(path))
+    refused = run("delete", "peek")
+    assert "the name of 30 tools; say which: n00/peek, n01/peek" in refused.err
+    assert "n09/peek, and 20 more" in refused.err
+    assert run("delete", *(f"n{number:02}/peek" for number in range(30)), "--json").json["problems"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--namespace", "nowhere"], "there are no tools of those namespaces and tags"),
+        (["--quarantined"], "no tool is in quarantine"),
+        (["--offset", "1000"], "there are not more than 1000 tools"),
+    ],
+)
+def test_a_list_of_nothing_says_so(catalog: str, run: Run, options: list[str], told: str) -> None:
+    listed = run("list", *options)
+    assert (listed.code, listed.out) == (1, "")
+    assert told in listed.err
+    as_json = run("list", *options, "--json")
+    assert (as_json.json, as_json.err) == ({"tools": []}, "")
+
+
 def test_delete_takes_out_what_is_there_and_reports_what_is_not(catalog: str, run: Run) -> None:
     deleted = run("delete", "shop/refund_order", "nothing", "--json")
     assert deleted.code == 1

@@ -51,3 +51,12 @@ def test_a_report_counts_what_it_does_not_list(capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert "0 quarantined, 560 refused" in out
     assert "... and 510 more; --json lists 60 of them" in out
+
+
+def test_a_reason_and_its_cure_are_two_sentences(capsys: pytest.CaptureFixture[str]) -> None:
+    entry = {"place": "", "tool": "odd", "field": "name", "reason": "is no name", "fix": "Rename it."}
+    report: dict[str, Any] = dict.fromkeys(("added", "changed", "unchanged"), 0)
+    show_report({**report, "quarantined": [], "refused": [entry, {**entry, "reason": "Why?", "fix": ""}], "seconds": 0})
+    out = " ".join(capsys.readouterr().out.split())
+    assert "is no name. Rename it." in out
+    assert out.endswith("Why?")

@@ -39,7 +39,7 @@ def test_a_bad_line_never_stops_the_rest(tmp_path: Path) -> None:
     assert list(told) == [f"line {n}" for n in (3, 4, 5, 6, 7, 8, 9, 10, 11)]
     assert "not JSON" in told["line 3"] and "column 2" in told["line 3"]
     assert "Did you mean 'description'?" in told["line 4"]
-    assert "not UTF-8: byte 11 is 0xff" in told["line 5"]
+    assert "not UTF-8: byte 11 is 0xff; save it as UTF-8" in told["line 5"]
     assert "the key 'name' stands twice" in told["line 6"]
     assert "NaN is not a JSON number" in told["line 7"]
     assert "1,000,000 bytes long; at most 65,536" in told["line 8"]
@@ -58,6 +58,8 @@ def test_a_line_without_end_is_refused_and_not_kept_in_memory(tmp_path: Path) ->
 def test_the_lines_of_a_file_are_its_total(tmp_path: Path) -> None:
     path = written(tmp_path, "tools.jsonl", "\n".join(json.dumps({**GOOD, "name": f"n{i}"}) for i in range(7)) + "\n")
     assert open_source(path).total == 7
+    path = written(tmp_path, "open.jsonl", "{}\n\n   \n{}\n{}")
+    assert open_source(path).total == 3
 
 
 @pytest.mark.parametrize("document", ["%s", '{"tools": %s}', '{"jsonrpc": "2.0", "result": {"tools": %s}}'])
