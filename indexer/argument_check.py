@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import orjson
 
 from indexer.definition import JsonObject
-from indexer.schema_check import UnfoldedWeights, compiled
+from indexer.schema_check import compiled
+from indexer.subschemas import UnfoldedWeights
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator

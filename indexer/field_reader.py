@@ -10,7 +10,7 @@ from indexer.definition import CompletionKeys, ExecutorKind, ToolAnnotations, To
 from indexer.errors import InvalidToolError
 from indexer.invisible import INVISIBLE, LINE_BREAKING, named_character
 from indexer.json_shapes import to_record, with_json_types
-from indexer.schema_check import MAX_SCHEMA_VALUES, small_text
+from indexer.schema_size import MAX_SCHEMA_VALUES, small_text
 
 MAX_NAME_LENGTH: Final = 256
 MAX_DESCRIPTION_BYTES: Final = 64 * 1024

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from indexer.errors import InvalidToolError
+from indexer.subschemas import is_object
 
 OWN_FIELDS: Final = frozenset(
     {
@@ -23,6 +24,7 @@ _ANNOTATION_NAMES: Final = {
 }
 _MAX_SHOWN: Final = 80
 """Characters of a name that nobody knows, for its error."""
+_MENDED_DEPTH: Final = 30
 _ANTHROPIC_ONLY: Final = frozenset({"cache_control", "defer_loading", "eager_input_streaming", "input_examples"})
 
 
@@ -153,30 +155,22 @@ def with_json_types(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]
         return mended
     if isinstance(kind, str) and kind.endswith("[]"):
         mended["type"], mended["items"] = "array", with_json_types({"type": kind[:-2]}, depth + 1)
-    if _is_object(properties := mended.get("properties")):
-        _mend_properties(mended, cast(Mapping[str, Any], properties), depth)
+    if is_object(properties := mended.get("properties")):
+        _mend_properties(mended, properties, depth)
     for keyword in ("items", "additionalProperties"):
-        if _is_object(mended.get(keyword)):
+        if is_object(mended.get(keyword)):
             mended[keyword] = with_json_types(mended[keyword], depth + 1)
     return mended
-
-
-_MENDED_DEPTH: Final = 30
-
-
-def _is_object(value: object) -> bool:
-    # Nearly all are dicts, or nothing; to ask an abstract class takes several times as long.
-    return type(value) is dict or (value is not None and isinstance(value, Mapping))
 
 
 def _mend_properties(mended: dict[str, Any], properties: Mapping[str, Any], depth: int) -> None:
     needed: list[str] = []
     inner: dict[str, Any] = {}
     for name, value in properties.items():
-        if not _is_object(value):
+        if not is_object(value):
             inner[name] = value
             continue
-        inner[name] = with_json_types(cast(Mapping[str, Any], value), depth + 1)
+        inner[name] = with_json_types(value, depth + 1)
         required = inner[name].get("required")
         if isinstance(required, bool):
             del inner[name]["required"]

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import InvalidToolError
-from indexer.schema_check import check_size, compiled, schema_problem
+from indexer.schema_check import compiled, schema_problem
+from indexer.schema_size import check_size
 
 KEYWORD_TEXT = """
     type properties items required enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength
