@@ -22,7 +22,8 @@ import numpy.typing as npt
 from indexer import Embedder, SearchScope, ToolDefinition, ToolDocument, ToolSearchRequest, document_of, embed_tools
 from indexer.embedders.base import token_encoder_of
 from indexer.finding import find_together
-from indexer.replica import Replica, ReplicaState
+from indexer.replica import Replica
+from indexer.replica_state import ReplicaState
 from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
 from indexer.sources import open_source
 from indexer.stores.base import StoredTool

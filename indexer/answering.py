@@ -7,7 +7,7 @@ from typing import Final, final
 
 import anyio.to_thread
 
-from indexer.replica import ReplicaState
+from indexer.replica_state import ReplicaState
 from indexer.search import ToolSearchRequest, ToolSearchResponse
 
 Answer = Callable[[ReplicaState, Sequence[ToolSearchRequest]], list[ToolSearchResponse]]

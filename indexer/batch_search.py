@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from indexer.matrix import DEAD_SCORE, Floats, Rows, block_top_k, dot_scores, rounding_error
+from indexer.top_k import DEAD_SCORE, Floats, Rows, block_top_k, dot_scores, rounding_error
 
 _BLOCK_ROWS: Final = 4096  # their scores stay in cache
 _SMALL_PRODUCT: Final = 1024  # rows x queries up to which OpenBLAS multiplies without packing the rows first

@@ -16,7 +16,8 @@ from indexer.confidence import Calibration
 from indexer.embedders.base import Embedder, token_encoder_of
 from indexer.lexical import LexicalMatches, LexicalSnapshot
 from indexer.lexical.tokens import surfaces
-from indexer.replica import Replica, ReplicaState
+from indexer.replica import Replica
+from indexer.replica_state import ReplicaState
 from indexer.stores.base import StoredTool
 
 Floats: TypeAlias = npt.NDArray[np.float32]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import CorruptSnapshotError
-from indexer.matrix import (
+from indexer.top_k import (
     DEAD_SCORE,
     Floats,
     Rows,

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.certified import CertifiedTopK, bounded_top_k, upper_bounds
-from indexer.matrix import Floats, MatrixSnapshot, Rows, TopK, block_top_k, dot_scores, gathered_scores
+from indexer.matrix import MatrixSnapshot
 from indexer.ranking import CONTEXT_WEIGHT, LEAST_SPREAD, Stretch, fuse, needs_weight, stretch_between
 from indexer.sign_bits import likely_top_k
+from indexer.top_k import Floats, Rows, TopK, block_top_k, dot_scores, gathered_scores
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Lows: TypeAlias = Sequence[np.float32 | None]

@@ -14,8 +14,8 @@ import numpy as np
 
 from indexer.definition import ToolDefinition, ToolKey, TrustTier
 from indexer.document import identifier_parts
-from indexer.matrix import Floats
 from indexer.siblings import SAME_OPERATION, are_siblings, is_plainer, names_parent
+from indexer.top_k import Floats
 
 Kinship: TypeAlias = Literal["mirror", "version", "sibling"]
 """How two tools of the same last part of the name may be one."""

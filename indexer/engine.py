@@ -36,7 +36,7 @@ from indexer.embedders.base import ClosenessWeights, Embedder, Vectors
 from indexer.glossary import with_english_names
 from indexer.late_interaction import Closeness, TokenSnapshot
 from indexer.lexical import LexicalMatches, LexicalSnapshot, RowTerms
-from indexer.matrix import Floats, MatrixSnapshot, Rows
+from indexer.matrix import MatrixSnapshot
 from indexer.ranking import (
     CONTEXT_WEIGHT,
     COVERED_AGAIN,
@@ -52,6 +52,7 @@ from indexer.ranking import (
     words_share,
 )
 from indexer.search_plan import GATHER_SHARE
+from indexer.top_k import Floats, Rows
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 

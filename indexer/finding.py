@@ -15,10 +15,10 @@ from indexer.embedders.base import Embedder, Vectors
 from indexer.engine import PlannedQuery, RankedRows, plan_query, rank_rows
 from indexer.errors import EmbeddingError
 from indexer.invisible import without_marks
-from indexer.matrix import Floats
 from indexer.ranking import name_candidates, parse_select, share_places, worth_showing
-from indexer.replica import ReplicaState, ScopeView
+from indexer.replica_state import ReplicaState, ScopeView
 from indexer.search import Degradation, EmptyReason, SearchScope, ToolReference, ToolSearchRequest, ToolSearchResponse
+from indexer.top_k import Floats
 
 _log = logging.getLogger(__name__)
 

@@ -4,7 +4,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -14,16 +13,12 @@ import orjson
 from indexer.alias import model_alias
 from indexer.columns import Column, Label, RowLists, Rows, intersection, union
 from indexer.definition import ToolDefinition, ToolKey
+from indexer.definition_texts import DefinitionTexts
 from indexer.errors import CorruptSnapshotError
 from indexer.search import SearchScope
-from indexer.stores.payload import decode_definition
 
 _HASH_BYTES: Final = 16
 _MAX_SLASHES: Final = 16
-_JOINED: Final = 1024
-"""Definitions copied at once: to copy those of 10,000 tools holds the interpreter for 30 ms."""
-_DECODED: Final = 2048
-"""Definitions kept as objects: what is found often is not read from JSON each time. Some 10 KB each."""
 _ROW_OBJECTS_BYTES: Final = 560
 """Of one row in the lists and dictionaries, with their tuples and integers, its strings apart."""
 
@@ -54,11 +49,7 @@ class RowTable:
         self._alias_rows: defaultdict[str, dict[str, int]] = defaultdict(dict)
         """Rows by alias, by tenant; the name index below likewise, names and aliases case-folded."""
         self._name_rows: defaultdict[str, dict[str, tuple[int, ...]]] = defaultdict(dict)
-        self._encoded: list[bytes] = []
-        self._stored_definitions: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
-        self._stored_offsets: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-        self._encoded_bytes = 0
-        self._decoded: dict[int, ToolDefinition] = {}
+        self._texts = DefinitionTexts.empty()
         self._groups: dict[tuple[str, str], int] = {}
         """(tenant, namespace) by number."""
         self._group: Column = Column(np.empty(0, dtype=np.int32))
@@ -85,22 +76,11 @@ class RowTable:
 
     def encoded(self, row: int) -> bytes:
         """The JSON of the row's definition."""
-        stored = len(self._stored_offsets) - 1
-        if row >= stored:
-            return self._encoded[row - stored]
-        start, end = self._stored_offsets[row : row + 2]
-        return self._stored_definitions[start:end].tobytes()
+        return self._texts.encoded(row)
 
     def definition(self, row: int) -> ToolDefinition:
         """The row's definition. Raises: StoreError if it cannot be read."""
-        definition = self._decoded.get(row)
-        if definition is None:
-            if len(self._decoded) >= _DECODED:
-                # The older half; in one step, for several threads read.
-                for old in list(islice(self._decoded, _DECODED // 2)):
-                    self._decoded.pop(old, None)
-            definition = self._decoded[row] = decode_definition(self.encoded(row))
-        return definition
+        return self._texts.definition(row)
 
     # Which rows are meant. `below` is the number of rows at the reader's moment.
 
@@ -194,8 +174,7 @@ class RowTable:
             for label in _labels(entry.definition):
                 lists[label].append(row)
             self._name(row, key, model_alias(key))
-            self._encoded.append(entry.encoded)
-            self._encoded_bytes += len(entry.encoded)
+            self._texts.append(entry.encoded)
         self._group.extend(groups)
         self._revision.extend([entry.revision for entry in entries])
         self._hash.extend(_hash_rows([entry.content_hash for entry in entries]))
@@ -217,7 +196,7 @@ class RowTable:
         kept: list[int] = keep.tolist()
         new_rows = np.full(len(self._keys), -1, dtype=np.int64)
         new_rows[keep] = np.arange(len(keep))
-        definitions, offsets = self._definitions_of(kept)
+        definitions, offsets = self._texts.to_arrays(kept)
         labels, list_offsets, list_rows = self._lists.to_arrays(new_rows)
         names: list[str] = [self._keys[row].name for row in kept]
         strings: dict[str, Any] = {
@@ -237,15 +216,6 @@ class RowTable:
             "list_rows": list_rows,
         }
 
-    def _definitions_of(self, rows: list[int]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-        """Their JSON, one after the other, and (rows + 1,) where each begins and the last one ends."""
-        if not self._encoded and rows == list(range(len(self._stored_offsets) - 1)):
-            return self._stored_definitions, self._stored_offsets
-        encoded = [self.encoded(row) for row in rows]
-        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(one) for one in encoded], out=offsets[1:])
-        return _joined(encoded, offsets), offsets
-
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> "RowTable":
         """Take over what `to_arrays` gave; read-only memory maps are served as they are.
@@ -256,8 +226,7 @@ class RowTable:
         try:
             strings: dict[str, list[Any]] = orjson.loads(arrays["strings"].tobytes())
             group = arrays["group"]
-            table._stored_definitions, table._stored_offsets = arrays["definitions"], arrays["offsets"]
-            table._encoded_bytes = table._stored_definitions.nbytes
+            table._texts = DefinitionTexts(arrays["definitions"], arrays["offsets"])
             table._group, table._revision = Column(group), Column(arrays["revision"])
             table._hash = Column(arrays["hash"])
             pairs = [(str(tenant), str(namespace)) for tenant, namespace in strings["groups"]]
@@ -284,10 +253,8 @@ class RowTable:
 
     def _check(self) -> None:
         rows = len(self._keys)
-        if not rows == len(self._revision) == len(self._hash) == len(self._stored_offsets) - 1:
+        if not rows == len(self._revision) == len(self._hash) == len(self._texts):
             raise ValueError("columns of different lengths")
-        if int(self._stored_offsets[-1]) != len(self._stored_definitions):
-            raise ValueError("definitions cut short")
 
     def parts_bytes(self) -> dict[str, int]:
         """Memory of the definitions and of the columns, the latter in part by estimate."""
@@ -295,18 +262,9 @@ class RowTable:
         strings = sum(map(sys.getsizeof, aliases)) + sum(sys.getsizeof(key.name) for key in keys)
         columns = self._group.nbytes + self._revision.nbytes + self._hash.nbytes + self._lists.nbytes
         return {
-            "definitions": self._encoded_bytes,
+            "definitions": self._texts.nbytes,
             "columns": columns + strings + len(keys) * _ROW_OBJECTS_BYTES,
         }
-
-
-def _joined(parts: Sequence[bytes], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-    """The parts one after the other; `offsets`, (parts + 1,), say where each begins and the last one ends."""
-    joined = np.empty(int(offsets[-1]), dtype=np.uint8)
-    for start in range(0, len(parts), _JOINED):
-        block = np.frombuffer(b"".join(parts[start : start + _JOINED]), dtype=np.uint8)
-        joined[offsets[start] : offsets[start] + len(block)] = block
-    return joined
 
 
 def _add_names(rows: dict[str, tuple[int, ...]], row: int, name: str, alias: str) -> None:

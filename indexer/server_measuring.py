@@ -24,7 +24,8 @@ from indexer.embedders.known import KnownQueries
 from indexer.engine import calibrate
 from indexer.errors import CorruptSnapshotError, IndexerError, StoreError
 from indexer.rarity import Rarities
-from indexer.replica import WORTH_CALIBRATING, ReplicaState
+from indexer.replica import WORTH_CALIBRATING
+from indexer.replica_state import ReplicaState
 from indexer.server_measure import CatalogMeasure, load_measure, save_measure, unmeasured
 from indexer.server_reading import ServerReader
 from indexer.server_writing import ServerCatalogWriter

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from indexer.batch_search import batch_top_k
 from indexer.errors import CorruptSnapshotError
-from indexer.matrix import DEAD_SCORE, Floats, Rows, TopK, block_top_k, dot_scores, gathered_scores
+from indexer.top_k import DEAD_SCORE, Floats, Rows, TopK, block_top_k, dot_scores, gathered_scores
 
 _WORD: Final = 64
 _BLOCK_ROWS: Final = 32_768  # their differing bits stay in cache

@@ -17,7 +17,7 @@ from indexer.finding import find_together
 from indexer.index import IndexStats
 from indexer.polling import Poller, Ticker, every
 from indexer.registering import take_all
-from indexer.replica import ReplicaState
+from indexer.replica_state import ReplicaState
 from indexer.search import (
     RegistrationReport,
     RejectedTool,

@@ -10,9 +10,9 @@ from typing import Final
 
 from indexer.definition import ToolDefinition, ToolKey
 from indexer.document import ToolDocument
-from indexer.embedders.base import Embedder, token_encoder_of
-from indexer.errors import CorruptSnapshotError, EmbeddingError, StoreError, StoreUnavailableError
-from indexer.following import ChangeLog, MustRebuildError, OwnedLog, Position
+from indexer.embedders.base import Embedder
+from indexer.errors import EmbeddingError, StoreError, StoreUnavailableError
+from indexer.following import ChangeLog, OwnedLog
 from indexer.registering import (
     BATCH_TOOLS,
     POLITE_BATCH_TOOLS,
@@ -22,16 +22,16 @@ from indexer.registering import (
     Known,
     Registration,
     Taken,
-    as_change,
     embedded,
     encoder_id_of,
     take_batch,
     tombstone,
 )
-from indexer.replica import Replica, ReplicaState
+from indexer.replica_state import ReplicaState
 from indexer.right_of_way import RightOfWay
 from indexer.search import RegistrationReport, RejectedTool, merge_reports
-from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
+from indexer.snapshot import SnapshotOrigin, save_snapshot
+from indexer.store_replica import StoreReplica
 from indexer.stores.base import StoredTool, ToolStore
 from indexer.write_behind import WriteBehind
 
@@ -42,8 +42,6 @@ SNAPSHOT_CHANGES: Final = 1024
 SNAPSHOT_SHARE: Final = 64
 """Of a large catalog, once one tool in so many has changed: writing a million tools takes the better part of a minute
 of processor time, catching up with 15,000 changes five seconds (benchmarks/scale_costs.py)."""
-_REBUILDS: Final = 3
-"""Times everything is read in vain, because tombstones went that were not read, before giving up for now."""
 
 
 def snapshot_changes(tools: int) -> int:
@@ -81,31 +79,21 @@ class CatalogWriter:
         self._judge = judge
         self._snapshot_path = snapshot_path
         self._log: ChangeLog = log or OwnedLog(store)
-        self._monotonic = monotonic
         self.encoder_id = encoder_id_of(embedder)
         self._origin = SnapshotOrigin(store_id=store_id, encoder_id=self.encoder_id, dimensions=embedder.dimensions)
         self.right_of_way = RightOfWay()
         """Of the searches of whoever holds this writer, while it registers."""
         self._lock = threading.Lock()
         self._behind = WriteBehind()
-        self._unsaved = 0
         self._unflushed = 0
-        self._store_in_doubt = False
-        self._replica_in_doubt = False
-        self._settled = False
         self._closed = False
-        self._heard_at = monotonic()
-        self._recall = recall
-        self._replica = self._empty_replica()
+        self._kept = StoreReplica(self._log, embedder, recall=recall, monotonic=monotonic)
         self._start()
-
-    def _empty_replica(self) -> Replica:
-        return Replica(self._embedder.dimensions, recall=self._recall, token_encoder=token_encoder_of(self._embedder))
 
     @property
     def state(self) -> ReplicaState:
         """The newest state; readers take it once and keep it for the whole of their answer."""
-        return self._replica.state
+        return self._kept.replica.state
 
     @property
     def shared(self) -> bool:
@@ -115,17 +103,17 @@ class CatalogWriter:
     @property
     def silence_seconds(self) -> float:
         """How long ago a shared store last answered a question for news; 0 for one that only this process writes."""
-        return self._monotonic() - self._heard_at if self._log.shared else 0.0
+        return self._kept.silence_seconds if self._log.shared else 0.0
 
     def parts_bytes(self) -> dict[str, int]:
-        return self._replica.parts_bytes()
+        return self._kept.replica.parts_bytes()
 
     # Starting and following.
 
     def _start(self) -> None:
-        loaded = self._load()
+        loaded = self._snapshot_path is not None and self._kept.load(self._snapshot_path, self._origin)
         try:
-            self._settle(patient=not loaded)
+            self._kept.settle(patient=not loaded)
         except StoreUnavailableError as error:
             if not (loaded and self._log.shared):
                 raise
@@ -133,98 +121,14 @@ class CatalogWriter:
         else:
             self.calibrate_if_much_changed()
 
-    def _load(self) -> bool:
-        """Whether there was a snapshot to start from."""
-        if self._snapshot_path is None:
-            return False
-        try:
-            replica = load_snapshot(
-                self._snapshot_path,
-                self._origin,
-                recall=self._recall,
-                token_encoder=token_encoder_of(self._embedder),
-            )
-            if replica is None:
-                return False
-            followed = replica.followed or Position(through=replica.revision).to_record()
-            self._log.position = Position.from_record(followed)
-            age = time.time() - self._snapshot_path.stat().st_mtime
-        except (CorruptSnapshotError, OSError, KeyError, TypeError, ValueError) as error:
-            _log.warning("the snapshot cannot be used and is rebuilt from the store: %s", error)
-            return False
-        self._replica = replica
-        self._heard_at = self._monotonic() - max(age, 0.0)
-        return True
-
-    def _settle(self, *, patient: bool) -> None:
-        """The first catching up, and whether it all fits."""
-        self._catch_up(patient=patient)
-        count = self._log.settled_count()
-        if count is not None and count != self._replica.state.live:
-            _log.warning("the snapshot does not fit the store and is rebuilt from it")
-            self._rebuild(patient=patient)
-        self._settled = True
-
     def follow(self) -> bool:
         """Take over what others wrote; whether there was anything. Raises: StoreError, EmbeddingError."""
         with self._lock:
             self._check_open()
-            before = self._replica.state
-            if self._settled:
-                self._catch_up(patient=False)
-            else:
-                self._settle(patient=False)
-            self._compact_if_much_died()
+            before = self.state
+            self._kept.follow()
             self._log.maintain()
-            return self._replica.state is not before
-
-    def _catch_up(self, *, patient: bool) -> None:
-        """Apply what the store has and the replica lacks; vectors of another encoder are made anew."""
-        if self._replica_in_doubt:
-            self._rebuild(patient=patient)
-            return
-        try:
-            while self._take_over(self._replica, self._log.changes(patient=patient)):
-                pass
-        except MustRebuildError:
-            self._rebuild(patient=patient)
-        self._store_in_doubt = False
-        self._heard_at = self._monotonic()
-
-    def _rebuild(self, *, patient: bool) -> None:
-        """Read everything into a new replica; readers have the old one until it is whole."""
-        for _ in range(_REBUILDS):
-            replica = self._empty_replica()
-            try:
-                wrote = self._take_over(replica, self._log.everything(patient=patient))
-                while wrote:
-                    wrote = self._take_over(replica, self._log.changes(patient=patient))
-            except MustRebuildError:
-                continue
-            self._replica = replica
-            self._replica_in_doubt = self._store_in_doubt = False
-            self._heard_at = self._monotonic()
-            return
-        raise StoreUnavailableError("The catalog changed whenever it was about to be read; try again.")
-
-    def _take_over(self, replica: Replica, changes: Iterator[list[StoredTool]]) -> bool:
-        """Apply changes; whether some were written on the way, so that there are more now."""
-        wrote = False
-        for batch in changes:
-            foreign = [tool for tool in batch if self._is_foreign(tool)]
-            if foreign and not wrote:
-                _log.warning("the store holds vectors of another encoder or of other texts; embedding its tools again")
-            _apply(replica, [tool for tool in batch if not self._is_foreign(tool)])
-            for start in range(0, len(foreign), BATCH_TOOLS):
-                part = [as_change(tool) for tool in foreign[start : start + BATCH_TOOLS]]
-                _apply(replica, self._log.write(self._embedded(part)))
-            wrote = wrote or bool(foreign)
-            self._unsaved += len(batch)
-            self._heard_at = self._monotonic()
-        return wrote
-
-    def _is_foreign(self, tool: StoredTool) -> bool:
-        return tool.status == "active" and (tool.encoder_id != self.encoder_id or tool.vector is None)
+            return self.state is not before
 
     # Registering.
 
@@ -249,7 +153,7 @@ class CatalogWriter:
             report = merge_reports([one.report for one in taken])
             return Taken(
                 entries=sum(one.entries for one in taken),
-                report=replace(report, catalog_revision=self._replica.revision),
+                report=replace(report, catalog_revision=self.state.revision),
                 is_last=taken[-1].is_last,
             )
 
@@ -262,14 +166,14 @@ class CatalogWriter:
             registration = Registration(self._known, self._judge, self.encoder_id, between=self.right_of_way.give_way)
             registration.take(batch)
             self._write(registration.changes(), behind=behind and len(batch) == limit)
-            return registration.report(self._replica.revision)
+            return registration.report(self.state.revision)
 
         return take_batch(entries, register, limit=limit, between=self.right_of_way.give_way)
 
     def _known(self, key: ToolKey) -> Known | None:
         if (known := self._behind.known(key)) is not None:
             return known
-        state = self._replica.state
+        state = self.state
         if (held := state.quarantined.get(key)) is not None:
             return held.content_hash, "quarantined"
         row = state.row_of(key)
@@ -285,12 +189,8 @@ class CatalogWriter:
             return len(there)
 
     def _prepare(self, *, worthwhile: bool = True) -> None:
-        """Be where the store is: beside other writers always, else after a failure."""
         self._check_open()
-        if not self._settled:
-            self._settle(patient=True)
-        elif self._replica_in_doubt or self._store_in_doubt or (self._log.shared and worthwhile):
-            self._catch_up(patient=True)
+        self._kept.prepare(worthwhile=worthwhile)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -304,8 +204,7 @@ class CatalogWriter:
         documents = {one.tool.key: one.document for one in changes if one.document is not None}
         self.right_of_way.give_way()
         self._finish_write()
-        # A write that failed may still have reached the store: it is asked before the next one.
-        self._store_in_doubt = True
+        self._kept.writing()
         if behind:
             self._behind.begin(self._log.write, tools, documents)
         else:
@@ -317,28 +216,19 @@ class CatalogWriter:
             self._written(*finished)
 
     def _written(self, tools: Sequence[StoredTool], documents: Mapping[ToolKey, ToolDocument]) -> None:
-        self._store_in_doubt = False
         self.right_of_way.give_way()
-        self._replica_in_doubt = True
-        _apply(self._replica, tools, documents)
-        self._replica_in_doubt = False
-        self._unsaved += len(tools)
+        self._kept.written(tools, documents)
         self._unflushed += len(tools)
-        self._compact_if_much_died()
 
     def _embedded(self, changes: Sequence[Change]) -> list[StoredTool]:
         return embedded(self._embedder, changes, terms=self._log.shared)
-
-    def _compact_if_much_died(self) -> None:
-        if self._replica.wants_compaction:
-            self._replica.compact()
 
     # Calibrating and saving.
 
     @property
     def wants_care(self) -> bool:
         """Whether `take_care` would do anything: most changes are small, and a hop to a thread takes longer."""
-        return self._replica.wants_calibration or self._wants_snapshot or self._unflushed >= SNAPSHOT_CHANGES
+        return self._kept.replica.wants_calibration or self._wants_snapshot or self._unflushed >= SNAPSHOT_CHANGES
 
     def take_care(self) -> None:
         """Calibrate and save what has much changed. Raises: StoreError."""
@@ -348,12 +238,12 @@ class CatalogWriter:
     def calibrate_if_much_changed(self) -> None:
         """Measure anew what a weak match is, once the catalog is another; an encoder that fails leaves it as it was."""
         with self._lock:
-            if self._closed or not self._replica.wants_calibration:
+            if self._closed or not self._kept.replica.wants_calibration:
                 return
             try:
-                self._replica.calibrate(self._embedder)
+                self._kept.replica.calibrate(self._embedder)
                 # Else a catalog that is only read would be calibrated anew by every process that opens it.
-                self._unsaved = max(self._unsaved, 1)
+                self._kept.unsaved = max(self._kept.unsaved, 1)
             except EmbeddingError:
                 _log.exception("the encoder failed on the calibration; weak matches are told as before")
 
@@ -367,7 +257,7 @@ class CatalogWriter:
 
     @property
     def _wants_snapshot(self) -> bool:
-        return self._unsaved >= snapshot_changes(self._replica.state.live)
+        return self._kept.unsaved >= snapshot_changes(self.state.live)
 
     def _flush(self) -> None:
         self._store.flush()
@@ -376,9 +266,9 @@ class CatalogWriter:
     def _save(self) -> None:
         self._flush()
         if self._snapshot_path is not None:
-            self._replica.followed = self._log.position.to_record()
-            save_snapshot(self._snapshot_path, self._replica, self._origin)
-        self._unsaved = 0
+            self._kept.replica.followed = self._log.position.to_record()
+            save_snapshot(self._snapshot_path, self._kept.replica, self._origin)
+        self._kept.unsaved = 0
 
     def close(self) -> None:
         """Save what changed and let go of the store; a second call does nothing."""
@@ -387,18 +277,10 @@ class CatalogWriter:
                 return
             self._closed = True
             try:
-                if self._unsaved and not (self._store_in_doubt or self._replica_in_doubt):
+                if self._kept.unsaved and not self._kept.in_doubt:
                     self._save()
             except StoreError:
                 # The store is the truth and has everything: the next start is slower, nothing is lost.
                 _log.warning("the catalog could not be saved on closing", exc_info=True)
             self._behind.close()
             self._store.close()
-
-
-def _apply(
-    replica: Replica, tools: Sequence[StoredTool], documents: Mapping[ToolKey, ToolDocument] | None = None
-) -> None:
-    """Take over what is newer than what the replica has: a shared store may tell the same twice."""
-    state = replica.state
-    replica.apply([tool for tool in tools if tool.revision > state.revision_of(tool.key)], documents)

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.baselines.bm25 import ViewBm25
 from gateway.bench.tokens.catalog import BenchCatalog, CatalogView, Floats
-from indexer.matrix import block_top_k
+from indexer.top_k import block_top_k
 
 _BATCH = 1024
 

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from indexer.matrix import DEAD_SCORE, TOMBSTONE, Floats, TopK, block_top_k, dot_scores
+from indexer.top_k import DEAD_SCORE, TOMBSTONE, Floats, TopK, block_top_k, dot_scores
 
 KINDS = ("spread", "clusters", "equal", "duplicates", "some zero", "plane", "opposites")
 

@@ -14,7 +14,8 @@ from indexer.embedders.factory import make_embedder
 from indexer.embedders.remembering import RememberingEmbedder
 from indexer.engine import embed_tools
 from indexer.finding import find_together, find_tools
-from indexer.replica import Replica, ReplicaState
+from indexer.replica import Replica
+from indexer.replica_state import ReplicaState
 from indexer.search import SearchScope, ToolSearchRequest, ToolSearchResponse
 from indexer.stores.base import StoredTool
 from tests.indexer.catalogs import SHOP

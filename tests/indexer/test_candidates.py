@@ -9,7 +9,7 @@ from indexer.document import document_of
 from indexer.embedders.hashing import HashingEmbedder
 from indexer.engine import embed_tools, search_rows
 from indexer.rarity import terms_of
-from indexer.replica import ReplicaState
+from indexer.replica_state import ReplicaState
 from indexer.stores.base import StoredTool
 from tests.indexer.catalogs import DIMENSIONS, SHOP, tool
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.certified import build_certified_head, certified_top_k
-from indexer.matrix import Floats, dot_scores
+from indexer.top_k import Floats, dot_scores
 from tests.indexer.dense_cases import (
     exact_scores,
     hidden_shares,

@@ -19,10 +19,11 @@ from indexer.embedders.hashing import HashingEmbedder
 from indexer.engine import PlannedQuery, RankedRows, rank_rows
 from indexer.errors import CorruptSnapshotError
 from indexer.lexical import LexicalIndex, LexicalSnapshot
-from indexer.matrix import Floats, MatrixSnapshot, Rows, VectorMatrix, dot_scores
+from indexer.matrix import MatrixSnapshot, VectorMatrix
 from indexer.replica import Replica
 from indexer.sign_bits import SignBits, build_sign_bits
 from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
+from indexer.top_k import Floats, Rows, dot_scores
 from tests.indexer.catalogs import tool
 from tests.indexer.dense_cases import kinds, rows_of_kind, seeds, unit
 from tests.indexer.test_replica import active, deleted

@@ -13,7 +13,7 @@ from indexer.confidence import (
     margins,
     script_group,
 )
-from indexer.matrix import Floats
+from indexer.top_k import Floats
 
 
 def _floats(*values: float) -> Floats:

@@ -9,7 +9,8 @@ from indexer.document import document_of
 from indexer.embedders.factory import make_embedder
 from indexer.engine import embed_tools
 from indexer.finding import find_tools
-from indexer.replica import Replica, ReplicaState
+from indexer.replica import Replica
+from indexer.replica_state import ReplicaState
 from indexer.search import ToolSearchRequest
 from indexer.stores.base import StoredTool
 

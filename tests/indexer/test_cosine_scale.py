@@ -11,7 +11,8 @@ from indexer.document import document_of
 from indexer.engine import PlannedQuery, rank_rows
 from indexer.errors import CorruptSnapshotError
 from indexer.lexical import LexicalIndex
-from indexer.matrix import Floats, VectorMatrix
+from indexer.matrix import VectorMatrix
+from indexer.top_k import Floats
 from tests.indexer.catalogs import tool
 from tests.indexer.dense_cases import rows_of_kind, unit
 

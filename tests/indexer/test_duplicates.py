@@ -8,7 +8,7 @@ import pytest
 
 from indexer.definition import ToolDefinition, ToolKey
 from indexer.duplicates import collapse_duplicates
-from indexer.matrix import Floats
+from indexer.top_k import Floats
 
 SAME = np.array([[1, 0], [1, 0]], dtype=np.float32)
 OTHER = np.array([[1, 0], [0.6, 0.8]], dtype=np.float32)

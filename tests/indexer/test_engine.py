@@ -11,7 +11,8 @@ from indexer.embedders.base import Vectors
 from indexer.embedders.hashing import HashingEmbedder
 from indexer.engine import PlannedQuery, RankedRows, calibrate, embed_tools, plan_query, rank_rows, search_rows
 from indexer.lexical import LexicalIndex
-from indexer.matrix import Rows, VectorMatrix
+from indexer.matrix import VectorMatrix
+from indexer.top_k import Rows
 
 _TOOLS = (
     ToolDocument(name="refund_order", namespace="shop", description="Give the money of an order back"),

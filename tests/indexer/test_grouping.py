@@ -11,7 +11,8 @@ from indexer.columns import RowLists, Rows
 from indexer.definition import ToolKey
 from indexer.document import document_of
 from indexer.lexical import LexicalIndex
-from indexer.replica import Replica, ReplicaState
+from indexer.replica import Replica
+from indexer.replica_state import ReplicaState
 from indexer.search import SearchScope
 from indexer.snapshot import SnapshotOrigin, load_snapshot, save_snapshot
 from tests.indexer.catalogs import tool

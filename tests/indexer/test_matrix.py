@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import CorruptSnapshotError, DimensionMismatchError
-from indexer.matrix import TOMBSTONE, Floats, VectorMatrix, block_top_k, dot_scores, gathered_scores
+from indexer.matrix import VectorMatrix
+from indexer.top_k import TOMBSTONE, Floats, block_top_k, dot_scores, gathered_scores
 
 
 def _unit_rows(rows: int, dimensions: int, seed: int = 0) -> Floats:

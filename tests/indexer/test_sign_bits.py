@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.matrix import Floats
 from indexer.sign_bits import bits_top_k, build_sign_bits, rescore_for
+from indexer.top_k import Floats
 from tests.indexer.dense_cases import (
     hidden_shares,
     kinds,

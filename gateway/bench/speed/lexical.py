@@ -22,7 +22,7 @@ from gateway.bench.speed.machine import version_of
 from gateway.bench.speed.statistics import spread
 from indexer import LexicalIndex, document_of
 from indexer.lexical.tokens import surfaces
-from indexer.matrix import block_top_k
+from indexer.top_k import block_top_k
 
 _CHANGES: Final = 200
 _K1: Final = 1.5
