@@ -4,19 +4,14 @@ What is heavy to import (fastapi, uvicorn, httpx, mcp) is imported by the functi
 command line needs none of them, and the server's first search only two.
 """
 
-import asyncio
 import os
-import secrets
-import time
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gateway.home import ServerRecord, remove_server_record, write_server_record
-from gateway.listening import bound_socket, check_listening, is_loopback, url_of
-from gateway.process import on_signals, short_turns, without_garbage_collection
+from gateway.listening import check_listening, is_loopback
 from gateway.registry.registry import ToolRegistry
 from gateway.registry.remembered_sources import remembered_sources
 from gateway.services import Services
@@ -24,8 +19,6 @@ from gateway.settings import GatewaySettings
 from indexer import IndexerSettings, ToolIndex, arguments_problem, open_index
 
 if TYPE_CHECKING:
-    import socket
-
     from fastapi import FastAPI
     from mcp.server import Server
 
@@ -212,89 +205,3 @@ def installed_version() -> str:
         return version("toolscout")
     except PackageNotFoundError:
         return ""
-
-
-def run_server(
-    gateway: GatewaySettings, indexer: IndexerSettings, *, on_ready: Callable[[str], object] | None = None
-) -> None:
-    """Serve until interrupted; `on_ready` hears the URL once requests are answered.
-
-    Raises: ConfigurationError, StoreLockedError, StoreError.
-    """
-    check_listening(gateway)
-    with (
-        closing(bound_socket(gateway.host, gateway.port)) as listener,
-        without_garbage_collection() as resume_collection,
-        short_turns(),
-        suppress(KeyboardInterrupt),
-    ):
-        record = server_record(listener)
-
-        def ready() -> None:
-            resume_collection()
-            write_server_record(indexer.home, record)
-            if on_ready is not None:
-                on_ready(record.url)
-
-        try:
-            asyncio.run(_serve(gateway, indexer, listener, record, ready))
-        finally:
-            remove_server_record(indexer.home, pid=record.pid)
-
-
-def run_worker(
-    gateway: GatewaySettings,
-    indexer: IndexerSettings,
-    listener: "socket.socket",
-    record: ServerRecord,
-    on_ready: Callable[[], None],
-) -> None:
-    """As `run_server`, as one of several processes at a port that another one listens on and owns the home of."""
-    with without_garbage_collection() as resume_collection, short_turns(), suppress(KeyboardInterrupt):
-
-        def ready() -> None:
-            resume_collection()
-            on_ready()
-
-        asyncio.run(_serve(gateway, indexer, listener, record, ready))
-
-
-def server_record(listener: "socket.socket") -> ServerRecord:
-    """Of this process, with a token for the commands of whoever may read it."""
-    return ServerRecord(url=url_of(listener), pid=os.getpid(), started_at=time.time(), token=secrets.token_urlsafe(32))
-
-
-async def _serve(
-    gateway: GatewaySettings,
-    indexer: IndexerSettings,
-    listener: "socket.socket",
-    record: ServerRecord,
-    on_ready: Callable[[], None],
-) -> None:
-    opening = asyncio.create_task(open_index(indexer, for_long=True))
-    # Lets the catalog begin to load in its thread, which mostly reads and copies, while this one imports fastapi.
-    await asyncio.sleep(0)
-    import uvicorn
-
-    from gateway.api import chat as _  # noqa: F401  imports fastapi
-
-    services = make_services(await opening, gateway, home=indexer.home)
-
-    class Server(uvicorn.Server):
-        async def startup(self, sockets: "list[socket.socket] | None" = None) -> None:
-            await super().startup(sockets)
-            if self.started:
-                on_ready()
-
-        @contextmanager
-        def capture_signals(self) -> Generator[None]:
-            # uvicorn's own raises the signal again when it is done, and the catalog would not be closed any more.
-            with on_signals(self.handle_exit):
-                yield
-
-    try:
-        app = build_app(services, operator_token=record.token, pid=record.pid)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=5)
-        await Server(config).serve(sockets=[listener])
-    finally:
-        await services.aclose()

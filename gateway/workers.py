@@ -20,7 +20,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from typing import Any, Final
 
-from gateway.home import ServerRecord, remove_server_record, write_server_record
+from gateway.home import ServerRecord
 from gateway.listening import check_listening, shared_sockets
 from gateway.settings import GatewaySettings
 from indexer import IndexerSettings
@@ -47,22 +47,13 @@ def run_workers(
 
     A worker that dies is replaced. Raises: ConfigurationError.
     """
-    from gateway.app import server_record
+    from gateway.server import owned_home
 
     check_listening(gateway)
     with ExitStack() as stack:
         listeners = [stack.enter_context(one) for one in shared_sockets(gateway.host, gateway.port, count)]
-        record = server_record(listeners[0])
-
-        def ready() -> None:
-            write_server_record(indexer.home, record)
-            if on_ready is not None:
-                on_ready(record.url)
-
-        try:
-            return asyncio.run(_Group(gateway, listeners, record, count).run(ready))
-        finally:
-            remove_server_record(indexer.home, pid=record.pid)
+        record, ready = stack.enter_context(owned_home(indexer.home, listeners[0], on_ready))
+        return asyncio.run(_Group(gateway, listeners, record, count).run(ready))
 
 
 class _Group:
@@ -159,7 +150,7 @@ class _Group:
 
 def main() -> None:
     """One worker: what it needs to know comes as the first line of its standard input."""
-    from gateway.app import run_worker
+    from gateway.server import run_worker
 
     told: Any = json.loads(_first_line())
     threading.Thread(target=_end_with_parent, daemon=True).start()

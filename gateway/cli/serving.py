@@ -13,13 +13,14 @@ from gateway.cli.exits import Exit
 from gateway.cli.output import write_error, write_line
 from gateway.demo.catalog import is_indexed, require_packages
 from gateway.home import live_server
+from gateway.listening import check_listening
 from gateway.settings import GatewaySettings
 from indexer import IndexerSettings
 
 
 def serve_gateway(host: str | None, port: int | None, workers: int, *, with_demo_catalog: bool) -> Exit:
     """`toolscout serve`, until it is interrupted."""
-    from gateway.app import check_listening, run_server
+    from gateway.server import run_server
     from gateway.workers import run_workers
 
     indexer = IndexerSettings.from_environment()

@@ -14,7 +14,7 @@ from gateway.home import live_server, read_server_record
 SERVE = """
 import sys
 from pathlib import Path
-from gateway.app import run_server
+from gateway.server import run_server
 from gateway.settings import GatewaySettings
 from indexer import IndexerSettings
 
