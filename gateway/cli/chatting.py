@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
-from gateway.cli.catalog import LocalCatalog, RemoteCatalog, open_catalog
+from gateway.cli.catalog import LocalCatalog, open_catalog
 from gateway.cli.exits import Exit
 from gateway.cli.output import clean, write_error
+from gateway.cli.remote_catalog import RemoteCatalog
 from gateway.errors import GatewayError
 from gateway.remote import RemoteError, RemoteGateway
 from gateway.settings import GatewaySettings
