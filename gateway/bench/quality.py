@@ -1,141 +1,32 @@
-"""The engine of `toolscout bench quality`: how well search finds the right tools on judged test sets.
-
-Each set is indexed and searched through the functions that the product searches with; nothing is tuned here.
-"""
+"""The engine of `toolscout bench quality`: how well search finds the right tools on judged test sets."""
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from gateway.bench.abstention import Abstention, abstention_record, measure_abstention
+from gateway.bench.abstention import Abstention, measure_abstention
 from gateway.bench.bm25_baseline import Bm25Baseline
+from gateway.bench.catalog_under_test import CatalogUnderTest
 from gateway.bench.peers.base import Peer, installed_version
 from gateway.bench.peers.time_limit import TimeLimitError, time_limit
+from gateway.bench.quality_figures import BASELINES, QualityReport, SetQuality, SystemQuality
 from gateway.bench.retrieval_metrics import DEPTH, METRICS, bootstrap_interval, query_metrics
 from gateway.bench.retrieval_sets import JudgedQuery, RetrievalSet, Split, find_sets, load_set
-from indexer import (
-    Embedder,
-    LexicalIndex,
-    RankedRows,
-    ToolDefinition,
-    VectorMatrix,
-    calibrate,
-    document_of,
-    embed_tools,
-    make_embedder,
-    name_candidates,
-    search_rows,
-)
-from indexer.document import ToolDocument
-from indexer.embedders.base import token_encoder_of
-from indexer.late_interaction import TokenIndex, TokenSnapshot
+from indexer import Embedder, make_embedder
 
 logger = logging.getLogger(__name__)
 
 Scores = npt.NDArray[np.float64]
 """(queries, metrics), in the order of `METRICS`, each 0 to 1."""
 
-BASELINES: Final = ("bm25-json", "bm25-fields")
 PEER_SECONDS: Final = 60.0
 """What a peer may take to index and search one set; a slower one is cut and shown as skipped."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemQuality:
-    """What one system reached on one set. Means in percent, by the names of `METRICS`."""
-
-    means: dict[str, float]
-    interval: tuple[float, float]
-    """95 % interval of nDCG@10, in percent."""
-    p50_ms: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetQuality:
-    """One set: the product, the baselines, and how far it is ahead of words alone."""
-
-    name: str
-    tools: int
-    queries: int
-    product: SystemQuality
-    baselines: dict[str, SystemQuality] = field(default_factory=dict[str, SystemQuality])
-    peers: dict[str, SystemQuality] = field(default_factory=dict[str, SystemQuality])
-    skipped: dict[str, str] = field(default_factory=dict[str, str])
-    """Why a peer has no figures here."""
-    gain: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """nDCG@10 over BM25 fields in points: mean, and its paired 95 % interval."""
-    abstention: Abstention | None = None
-    """What confidence is worth; None where it was not measured."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QualityReport:
-    """All sets of one run."""
-
-    encoder: str
-    split: Split
-    sets: tuple[SetQuality, ...]
-    seconds: float
-    peer_versions: dict[str, str] = field(default_factory=dict[str, str])
-    """Distribution and version of each peer that was asked for and is installed."""
-
-
-class CatalogUnderTest:
-    """A catalog searched as the product does it, without store and scope."""
-
-    def __init__(self, tools: Sequence[ToolDefinition], embedder: Embedder) -> None:
-        documents = [document_of(tool) for tool in tools]
-        lexical, matrix = LexicalIndex(), VectorMatrix(embedder.dimensions)
-        lexical.add(documents)
-        matrix.append(embed_tools(embedder, documents))
-        self._embedder = embedder
-        self._lexical, self._matrix = lexical.snapshot(), matrix.snapshot()
-        self._tokens = _tokens_of(documents, embedder)
-        self._calibration = calibrate(embedder, matrix=self._matrix, lexical=self._lexical, tokens=self._tokens)
-        self._named: defaultdict[str, list[int]] = defaultdict(list)
-        for row, tool in enumerate(tools):
-            self._named[tool.name.casefold()].append(row)
-
-    def rank(self, query: str, k: int) -> list[int]:
-        """Rows of the k best tools, best first; exact names before all others."""
-        ranked: list[int] = self._search(query, k).rows.tolist()
-        exact = [row for name in name_candidates(query) for row in self._named.get(name.casefold(), ())]
-        return list(dict.fromkeys((*exact, *ranked)))[:k]
-
-    def confidence(self, query: str, without: AbstractSet[int] = frozenset()) -> float:
-        """Of the best result, 0 where there is none; `without`: tools that are not in the catalog this time."""
-        rows = np.setdiff1d(np.arange(self._matrix.n_rows), np.fromiter(without, np.int64)) if without else None
-        found = self._search(query, 1, rows)
-        return float(found.confidence[0]) if len(found.rows) else 0.0
-
-    def _search(self, query: str, k: int, rows: npt.NDArray[np.int64] | None = None) -> RankedRows:
-        return search_rows(
-            query,
-            self._embedder,
-            matrix=self._matrix,
-            lexical=self._lexical,
-            tokens=self._tokens,
-            k=k,
-            rows=rows,
-            calibration=self._calibration,
-        )
-
-
-def _tokens_of(documents: Sequence[ToolDocument], embedder: Embedder) -> TokenSnapshot | None:
-    encoder = token_encoder_of(embedder)
-    if encoder is None:
-        return None
-    tokens = TokenIndex(encoder)
-    tokens.add(documents)
-    return tokens.snapshot()
 
 
 def run_quality(
@@ -204,21 +95,15 @@ def measure_set(
 
     catalog = CatalogUnderTest(judged.tools, embedder)
     scores, times = _run(catalog.rank, judged.queries, heard)
-    baselines: dict[str, SystemQuality] = {}
-    fields = scores
-    for name, baseline in (
-        (BASELINES[0], Bm25Baseline(judged.tools, "json")),
-        (BASELINES[1], Bm25Baseline(judged.tools, "fields")),
-    ):
-        fields, baseline_times = _run(baseline.rank, judged.queries)
-        baselines[name] = _summary(fields, baseline_times)
-    ahead = 100 * (scores[:, 0] - fields[:, 0])
+    of_json = _run(Bm25Baseline(judged.tools, "json").rank, judged.queries)
+    of_fields = _run(Bm25Baseline(judged.tools, "fields").rank, judged.queries)
+    ahead = 100 * (scores[:, 0] - of_fields[0][:, 0])
     return SetQuality(
         name=judged.name,
         tools=len(judged.tools),
         queries=len(judged.queries),
         product=_summary(scores, times),
-        baselines=baselines,
+        baselines=dict(zip(BASELINES, (_summary(*of_json), _summary(*of_fields)), strict=True)),
         gain=(float(ahead.mean()), *bootstrap_interval(ahead)),
         abstention=_abstention(catalog, judged),
     )
@@ -231,43 +116,12 @@ def _abstention(catalog: CatalogUnderTest, judged: RetrievalSet) -> Abstention:
     return measure_abstention(served, removed, negatives if len(negatives) else None)
 
 
-def report_to_record(report: QualityReport) -> dict[str, Any]:
-    """The JSON form of a report. Metrics are in percent."""
-    return {
-        "encoder": report.encoder,
-        "split": report.split,
-        "unit": "percent",
-        "seconds": round(report.seconds, 1),
-        "peer_versions": report.peer_versions,
-        "sets": [
-            {
-                "set": entry.name,
-                "tools": entry.tools,
-                "queries": entry.queries,
-                **_system_record(entry.product),
-                "gain_over_bm25_fields": [round(value, 2) for value in entry.gain],
-                "abstention": abstention_record(entry.abstention) if entry.abstention is not None else None,
-                "peers": {name: _system_record(system) for name, system in (entry.baselines | entry.peers).items()},
-                "skipped": entry.skipped,
-            }
-            for entry in report.sets
-        ],
-    }
-
-
-def _system_record(system: SystemQuality) -> dict[str, Any]:
-    return {
-        **{name: round(value, 2) for name, value in system.means.items()},
-        "p50_ms": round(system.p50_ms, 3),
-        "ci95": [round(value, 2) for value in system.interval],
-    }
-
-
 def _run(
     rank: Callable[[str, int], list[int]],
     queries: Sequence[JudgedQuery],
     heard: Callable[[int], None] | None = None,
 ) -> tuple[Scores, list[float]]:
+    """Every query ranked: its metrics, and the seconds that each took. `heard` is told how many are done."""
     scores = np.zeros((len(queries), len(METRICS)))
     times: list[float] = []
     for number, query in enumerate(queries):

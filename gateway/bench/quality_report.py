@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Final
 
-from gateway.bench.quality import BASELINES, QualityReport, SetQuality
+from gateway.bench.quality_figures import BASELINES, QualityReport, SetQuality
 from gateway.bench.retrieval_metrics import METRICS
 
 _PLOT_WIDTH: Final = 50

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from gateway.bench.peers import ALL_PEERS
-from gateway.bench.quality import report_to_record, run_quality
+from gateway.bench.quality import run_quality
+from gateway.bench.quality_figures import report_to_record
 from gateway.bench.quality_report import render_markdown
 from gateway.bench.retrieval_sets import RetrievalSetError, Split
 from gateway.cli.exits import Exit

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from gateway.bench.bm25_baseline import Bm25Baseline
-from gateway.bench.quality import report_to_record, run_quality
+from gateway.bench.quality import run_quality
+from gateway.bench.quality_figures import report_to_record
 from gateway.bench.quality_report import render_markdown
 from gateway.bench.retrieval_sets import RetrievalSetError, find_sets, half_of, load_set
 from indexer import ToolDefinition
