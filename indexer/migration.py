@@ -43,6 +43,8 @@ class MoveReport:
     before: str
     """The encoder id of the vectors before."""
     after: str
+    encoder: str
+    """The setting that names the encoder after it."""
     source: str
     target: str
     embedded: int
@@ -148,6 +150,7 @@ class ServerMove:
         return MoveReport(
             before=before.encoder_id,
             after=self._encoder_id,
+            encoder=self._encoder,
             source=source,
             target=target,
             embedded=self._filling.embedded,

@@ -3,21 +3,20 @@
 import logging
 import shutil
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import orjson
+from typing import TYPE_CHECKING, Final
 
 from indexer.embedders.base import Embedder
 from indexer.embedders.factory import make_embedder
-from indexer.errors import EncoderMismatchError, StoreError, StoreMissingError
+from indexer.errors import EmbeddingError, EncoderMismatchError, StoreError, StoreMissingError, UnknownEncoderError
 from indexer.migration import Filling, MoveReport, Progress, ServerMove
 from indexer.opening import STORE_DIRECTORY, collection_options, recover_store, server_store, shared_timing
 from indexer.registering import encoder_id_of
-from indexer.settings import IndexerSettings, QdrantSettings
+from indexer.settings import DEFAULT_ENCODER, IndexerSettings, QdrantSettings
 from indexer.stores.edge import EdgeToolStore, stored_dimensions
+from indexer.stores.encoder_note import note_encoder, noted_encoder, read_note
 from indexer.stores.ledger import Ledger
 from indexer.stores.qdrant_calls import Pauses, QdrantCalls, connect
 from indexer.stores.qdrant_collection import (
@@ -36,7 +35,6 @@ _log = logging.getLogger(__name__)
 
 KEPT_DIRECTORY: Final = f"{STORE_DIRECTORY}.before"
 """Where an embedded catalog is kept for a move back."""
-_KEPT_NOTE: Final = "encoder.json"
 _EMPTY: Final = "There is no catalog yet: nothing has to be moved. Set TOOLSCOUT_ENCODER, and index."
 
 
@@ -115,7 +113,7 @@ def _on_server(
     with closing(_Server(settings.qdrant)) as server, closing(server.open(server.current())) as source:
         ledger = source.ledger()
         if ledger.encoder_id == encoder_id_of(embedder) and not ledger.sealed_for:
-            return _nothing_to_do(ledger, source.handle().name)
+            return _nothing_to_do(ledger.encoder_id, encoder, source.handle().name)
         with closing(_target(server, ledger, embedder)) as target:
             return _move(settings, server, source, target, encoder, embedder, keep_old=keep_old, progress=progress)
 
@@ -177,10 +175,16 @@ def _move(
     return report
 
 
-def _nothing_to_do(ledger: Ledger, name: str) -> MoveReport:
-    note = "The catalog has vectors of this encoder already; nothing was done."
+def _nothing_to_do(encoder_id: str, encoder: str, place: str) -> MoveReport:
     return MoveReport(
-        before=ledger.encoder_id, after=ledger.encoder_id, source=name, target=name, embedded=0, reused=0, note=note
+        before=encoder_id,
+        after=encoder_id,
+        encoder=encoder,
+        source=place,
+        target=place,
+        embedded=0,
+        reused=0,
+        note="The catalog has vectors of this encoder already; nothing was done.",
     )
 
 
@@ -200,16 +204,14 @@ def _embedded(
     with closing(EdgeToolStore(path, dimensions)) as source:
         before = _encoder_of(source)
         if before == encoder_id_of(embedder):
-            note = "The catalog has vectors of this encoder already; nothing was done."
-            return MoveReport(
-                before=before, after=before, source=str(path), target=str(path), embedded=0, reused=0, note=note
-            )
+            return _nothing_to_do(before, encoder, str(path))
         shutil.rmtree(new, ignore_errors=True)
         with closing(EdgeToolStore(new, embedder.dimensions)) as target:
             filling = _fill(source, target, embedder, progress)
             target.flush()
         shutil.rmtree(kept, ignore_errors=True)
-        _note_encoder(path, settings.encoder, before)
+        note_encoder(path, _name_of(path, before, settings), before)
+        note_encoder(new, encoder, encoder_id_of(embedder))
     path.rename(kept)
     new.rename(path)
     if not keep_old:
@@ -217,6 +219,7 @@ def _embedded(
     return MoveReport(
         before=before,
         after=encoder_id_of(embedder),
+        encoder=encoder,
         source=str(path),
         target=str(path),
         embedded=filling.embedded,
@@ -234,10 +237,13 @@ def _back_embedded(settings: IndexerSettings, *, progress: Progress, embedder: E
     dimensions, kept_dimensions = stored_dimensions(path), stored_dimensions(kept)
     if dimensions is None or kept_dimensions is None:
         raise StoreMissingError(f"There is no {kept}: the last move kept nothing, or there was none.")
-    encoder, encoder_id = _noted_encoder(kept)
+    noted = read_note(kept)
+    if noted is None:
+        raise StoreError(f"{kept} does not say which encoder made it.")
+    encoder, encoder_id = noted
     if embedder is None:
         embedder = make_embedder(encoder)
-    if encoder_id_of(embedder) != encoder_id:
+    if encoder_id and encoder_id_of(embedder) != encoder_id:  # none, where it was kept without tools
         raise EncoderMismatchError(
             f"{kept} was made with {encoder_id}; this installation's {encoder!r} is {encoder_id_of(embedder)}. Move "
             "back with the version of Toolscout that made it."
@@ -248,14 +254,15 @@ def _back_embedded(settings: IndexerSettings, *, progress: Progress, embedder: E
         filling = _fill(source, target, embedder, progress)
         filling.remove_what_is_not_in(source, target.scan())
         target.flush()
-        _note_encoder(path, settings.encoder, before)
+        note_encoder(path, _name_of(path, before, settings), before)
     shutil.rmtree(aside, ignore_errors=True)
     path.rename(aside)
     kept.rename(path)
     aside.rename(kept)
     return MoveReport(
         before=before,
-        after=encoder_id,
+        after=encoder_id_of(embedder),
+        encoder=encoder,
         source=str(path),
         target=str(path),
         embedded=filling.embedded,
@@ -280,13 +287,13 @@ def _encoder_of(store: EdgeToolStore) -> str:
     return next((tool.encoder_id for tool in tools if tool.status == "active"), "")
 
 
-def _note_encoder(path: Path, encoder: str, encoder_id: str) -> None:
-    (path / _KEPT_NOTE).write_bytes(orjson.dumps({"encoder": encoder, "encoder_id": encoder_id}))
-
-
-def _noted_encoder(path: Path) -> tuple[str, str]:
-    try:
-        noted: Any = orjson.loads((path / _KEPT_NOTE).read_bytes())
-        return str(noted["encoder"]), str(noted["encoder_id"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path} does not say which encoder made it ({error}).") from error
+def _name_of(path: Path, encoder_id: str, settings: IndexerSettings) -> str:
+    """The setting that names the encoder of a store: as noted, else one at hand that has its id."""
+    noted = noted_encoder(path, encoder_id)
+    if noted is not None:
+        return noted
+    for name in (settings.encoder, DEFAULT_ENCODER):
+        with suppress(UnknownEncoderError, EmbeddingError):
+            if encoder_id_of(make_embedder(name)) == encoder_id:
+                return name
+    return settings.encoder

@@ -224,7 +224,9 @@ def shared_timing(qdrant: QdrantSettings, timers: "Timers | None" = None) -> "Ti
 
 def _embedded(settings: IndexerSettings, embedder: Embedder | None, *, for_long: bool) -> "VectorToolIndex":
     from indexer.embedders.factory import make_embedder
+    from indexer.registering import encoder_id_of
     from indexer.stores.edge import engine_apart
+    from indexer.stores.encoder_note import note_encoder
     from indexer.validation import judge
     from indexer.vector_index import VectorToolIndex
     from indexer.writing import CatalogWriter
@@ -234,6 +236,7 @@ def _embedded(settings: IndexerSettings, embedder: Embedder | None, *, for_long:
         engine = engine_apart() if for_long and settings.store_process else None
         if engine is not None:
             stack.callback(engine.close)
+        named = embedder is None
         if embedder is None:
             embedder = make_embedder(settings.encoder)
         store = _open_edge(settings.home / STORE_DIRECTORY, embedder.dimensions, engine)
@@ -246,6 +249,8 @@ def _embedded(settings: IndexerSettings, embedder: Embedder | None, *, for_long:
             snapshot_path=settings.home / SNAPSHOT_DIRECTORY / "embedded.replica",
             recall=settings.recall,
         )
+        if named:
+            note_encoder(settings.home / STORE_DIRECTORY, settings.encoder, encoder_id_of(embedder))
         stack.pop_all()
     return VectorToolIndex(writer, embedder, store_kind="edge")
 

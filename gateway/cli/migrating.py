@@ -35,11 +35,11 @@ def _show(report: "MoveReport") -> None:
         write_line(report.note)
     if report.before == report.after:
         return
-    write_line(f"{report.before} -> {report.after} in {report.seconds:.1f} s")
+    write_line(f"{report.before or 'an empty catalog'} -> {report.after} in {report.seconds:.1f} s")
     write_line(f"{report.embedded} tools embedded, {report.reused} had vectors of it already")
     if report.kept:
         write_line(f"kept for `toolscout migrate --rollback`: {report.kept}")
-    write_line(f"From now on run with the encoder of {report.after.partition('/')[0]} (TOOLSCOUT_ENCODER).")
+    write_line(f"From now on set TOOLSCOUT_ENCODER={report.encoder} for whatever opens the catalog.")
 
 
 @contextmanager

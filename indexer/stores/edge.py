@@ -25,8 +25,13 @@ _Result = TypeVar("_Result")
 _Engine: TypeAlias = "EdgeEngine | EdgeEngineApart"
 
 _FORMAT: Final = 1
-_NO_ROOM: Final = "No space left on device"
-"""Stands in the engine's error where the disk was full while it wrote a file."""
+_NOT_WRITABLE: Final = "Let this user write there, or set TOOLSCOUT_HOME to another folder."
+_ADVICE: Final = {
+    "No space left on device": "Free some space; what was acknowledged is in the store.",
+    "Permission denied": _NOT_WRITABLE,
+    "Read-only file system": _NOT_WRITABLE,
+}
+"""What to do, by what stands in the engine's error."""
 _ROOM_BYTES: Final = 48 * 1024 * 1024
 """What must be free beside what is written: the engine's files are mapped, and a page that finds no room ends the
 process without a word (SIGBUS). A part of its vectors takes 32 MiB at once, its indexes and its log take the rest."""
@@ -146,9 +151,8 @@ class EdgeToolStore:
                     f"The catalog at {self._path} is in use by {_owner(self._path)}. "
                     "Stop it, talk to it instead of opening the catalog, or use another TOOLSCOUT_HOME."
                 ) from error
-            advice = "If it stays so, move the directory away and index again."
-            if _NO_ROOM in text:
-                advice = "Free some space; what was acknowledged is in the store."
+            otherwise = "If it stays so, move the directory away and index again."
+            advice = next((advice for cause, advice in _ADVICE.items() if cause in text), otherwise)
             raise StoreError(f"The embedded Qdrant store at {self._path} failed: {text}. {advice}") from error
 
     def _require_room(self, size: int) -> None:

@@ -95,15 +95,11 @@ class EdgeEngine:
         """Be the folder's only owner. The engine has a lock of its own, which it takes after it has read the segments:
         what their last owner writes meanwhile, on its way out, would be lost."""
         until = time.monotonic() + patience_seconds
-        while self._lock is None:
-            try:
-                self._lock = _locked(folder / _LOCK)
-            except OSError as error:
-                if error.errno not in _TAKEN:
-                    raise
-                if time.monotonic() >= until:
-                    raise RuntimeError(LOCKED) from error
-                time.sleep(_RETRY_SECONDS)
+        while (lock := _locked(folder / _LOCK)) is None:
+            if time.monotonic() >= until:
+                raise RuntimeError(LOCKED)
+            time.sleep(_RETRY_SECONDS)
+        self._lock = lock
 
     def _release(self) -> None:
         lock, self._lock = self._lock, None
@@ -179,8 +175,8 @@ class EdgeEngine:
             self._release()
 
 
-def _locked(path: Path) -> IO[bytes]:
-    """The file, locked for as long as it is open. Raises: OSError."""
+def _locked(path: Path) -> IO[bytes] | None:
+    """The file, locked for as long as it is open; None where another process has it. Raises: OSError."""
     file = path.open("ab")
     try:
         if sys.platform == "win32":
@@ -191,8 +187,10 @@ def _locked(path: Path) -> IO[bytes]:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
         file.close()
+        if error.errno in _TAKEN:
+            return None
         raise
     return file
 

@@ -23,7 +23,26 @@ def test_a_catalog_is_moved_and_moved_back(run: Run, home: Path, monkeypatch: py
     back = run("migrate", "--rollback")
     assert back.code == 0, back.err
     assert f"0 tools embedded, {len(TOOLS)} had vectors of it already" in back.out
-    assert "TOOLSCOUT_ENCODER" in back.out
+    assert "set TOOLSCOUT_ENCODER=hashing" in back.out
+
+
+@pytest.mark.usefixtures("indexed")
+def test_a_catalog_goes_back_and_forth_whatever_the_environment_says(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLSCOUT_ENCODER", "static")  # as the encoder to move to is set for the gateway, too
+    assert run("migrate", "--json").json["encoder"] == "static"
+    for name in ("hashing", "static", "hashing", "static"):
+        back = run("migrate", "--rollback", "--json")
+        assert back.code == 0, back.err
+        assert (back.json["encoder"], back.json["embedded"]) == (name, 0)
+        assert back.json["after"].startswith(name)
+
+
+def test_an_empty_catalog_is_moved_and_moved_back(run: Run) -> None:
+    run("list")  # which makes it
+    assert "an empty catalog -> static-" in run("migrate", "--encoder", "static").out
+    back = run("migrate", "--rollback", "--json")
+    assert back.code == 0, back.err
+    assert (back.json["encoder"], back.json["embedded"], back.json["reused"]) == ("hashing", 0, 0)
 
 
 @pytest.mark.usefixtures("indexed")

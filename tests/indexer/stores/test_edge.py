@@ -1,3 +1,4 @@
+import errno
 import os
 import shutil
 import subprocess
@@ -111,6 +112,23 @@ def test_a_home_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="Cannot make the store"):
         EdgeToolStore(tmp_path / "file" / "edge", 16)
+
+
+def test_a_store_that_may_not_be_written_is_not_taken_for_one_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    EdgeToolStore(tmp_path / "edge", 16).close()
+    opened = Path.open
+
+    def read_only(path: Path, mode: str = "r") -> object:
+        if path.name == "lock":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, mode)
+
+    monkeypatch.setattr(Path, "open", read_only)
+    with pytest.raises(StoreError, match=r"Permission denied.*Let this user write there") as caught:
+        EdgeToolStore(tmp_path / "edge", 16)
+    assert not isinstance(caught.value, StoreLockedError)
 
 
 def _disk_with(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
