@@ -20,7 +20,7 @@ from benchmarks.scale_measured import MeasuredCatalog, Record, View
 from benchmarks.scale_page import agrees, text_tables, written
 from benchmarks.scale_simulation import Background, Failure, Outcome, Pause, Setup, simulate
 from indexer.settings import QdrantSettings
-from indexer.writing import snapshot_changes
+from indexer.snapshot import snapshot_changes
 
 POLL_SECONDS: Final = QdrantSettings().poll_seconds
 RESULTS: Final = Path(__file__).parent / "results"

@@ -107,6 +107,11 @@ class VectorMatrix:
         return self._dead
 
     @property
+    def is_full(self) -> bool:
+        """Whether another row would have all of them copied."""
+        return self._rows == len(self._vectors)
+
+    @property
     def nbytes(self) -> int:
         """Of vectors and penalties; what is attached counts its own."""
         return self._vectors.nbytes + self._penalty.nbytes

@@ -81,10 +81,11 @@ def _in_memory(embedder: Embedder, store: "ToolStore | None") -> "VectorToolInde
     from indexer.stores.memory import MemoryToolStore
     from indexer.validation import judge
     from indexer.vector_index import VectorToolIndex
-    from indexer.writing import CatalogWriter
+    from indexer.writing import AT_ONCE_SECONDS, CatalogWriter
 
-    kept = store if store is not None else MemoryToolStore(embedder.dimensions)
-    return VectorToolIndex(CatalogWriter(kept, embedder, judge, store_id="memory"), embedder, store_kind="memory")
+    kept = store or MemoryToolStore(embedder.dimensions)
+    writer = CatalogWriter(kept, embedder, judge, store_id="memory", at_once_seconds=AT_ONCE_SECONDS)
+    return VectorToolIndex(writer, embedder, store_kind="memory")
 
 
 def _open(
@@ -229,7 +230,7 @@ def _embedded(settings: IndexerSettings, embedder: Embedder | None, *, for_long:
     from indexer.stores.encoder_note import note_encoder
     from indexer.validation import judge
     from indexer.vector_index import VectorToolIndex
-    from indexer.writing import CatalogWriter
+    from indexer.writing import AT_ONCE_SECONDS, CatalogWriter
 
     with ExitStack() as stack:
         # First of all, for it starts while this process reads the encoder.
@@ -248,6 +249,7 @@ def _embedded(settings: IndexerSettings, embedder: Embedder | None, *, for_long:
             store_id=store.store_id,
             snapshot_path=settings.home / SNAPSHOT_DIRECTORY / "embedded.replica",
             recall=settings.recall,
+            at_once_seconds=AT_ONCE_SECONDS if engine is None else 0.0,
         )
         if named:
             note_encoder(settings.home / STORE_DIRECTORY, settings.encoder, encoder_id_of(embedder))

@@ -41,6 +41,16 @@ class Taken:
     is_last: bool
 
 
+def merge_taken(taken: Sequence[Taken], revision: int) -> Taken:
+    """Several batches as one; `revision`: of the catalog after the last."""
+    report = merge_reports([one.report for one in taken])
+    return Taken(
+        entries=sum(one.entries for one in taken),
+        report=replace(report, catalog_revision=revision),
+        is_last=taken[-1].is_last,
+    )
+
+
 def go_on() -> None:
     """What is done between two tools where nobody waits."""
 

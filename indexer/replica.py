@@ -142,8 +142,15 @@ class Replica:
 
     @property
     def wants_compaction(self) -> bool:
-        dead = self._matrix.dead
+        return self._wants_compaction(self._matrix.dead)
+
+    def _wants_compaction(self, dead: int) -> bool:
         return dead >= _WORTH_COMPACTING and dead > MAX_DEAD_SHARE * self._matrix.n_rows
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one change more would have much moved: to larger arrays, to merged postings, out of dead rows."""
+        return self._matrix.is_full or self._lexical.is_full or self._wants_compaction(self._matrix.dead + 1)
 
     def compact(self) -> None:
         """Leave the dead rows behind and put those of a tenant and namespace side by side, where filters read them

@@ -26,6 +26,8 @@ class RightOfWay:
         self._monotonic = monotonic
         self._searches = 0
         self._waited_for = False
+        self._thread = 0
+        """That of the searches."""
         self._free = threading.Event()
         self._last_search = -_QUIET_SECONDS
         self._resumed = 0.0
@@ -34,6 +36,7 @@ class RightOfWay:
     def searching(self) -> Generator[None]:
         """Hold writers up for the length of the block, from its wait for a turn to its answer."""
         self._searches += 1
+        self._thread = threading.get_ident()
         self._last_search = self._monotonic()
         try:
             yield
@@ -48,8 +51,13 @@ class RightOfWay:
         return self._searches > 0 or self._monotonic() - self._last_search < _QUIET_SECONDS
 
     def give_way(self) -> None:
-        """Wait until no search is on, but not for long, and at most once in a millisecond of work."""
-        if self._searches and self._monotonic() - self._resumed >= _WORK_SECONDS:
+        """Wait until no search is on, but not for long, and at most once in a millisecond of work.
+
+        Whoever works in the thread of the searches would wait for itself, and does not.
+        """
+        if not self._searches or threading.get_ident() == self._thread:
+            return
+        if self._monotonic() - self._resumed >= _WORK_SECONDS:
             self._free.clear()
             self._waited_for = True
             if self._searches:  # still: one that ended just now has told nobody

@@ -20,10 +20,20 @@ from indexer.stores.payload import decode_definition
 _MAGIC: Final = b"TSREPL01"
 SNAPSHOT_FORMAT: Final = 5
 """To be raised whenever the arrays, the document fields or the index terms change their meaning."""
+SNAPSHOT_CHANGES: Final = 1024
+"""A snapshot is written once a start would have to catch up with this many changes; the store is flushed then too."""
+SNAPSHOT_SHARE: Final = 64
+"""Of a large catalog, once one tool in so many has changed: writing a million tools takes the better part of a minute
+of processor time, catching up with 15,000 changes five seconds (benchmarks/scale_costs.py)."""
 _PREFIX_BYTES: Final = 16
 """Magic, header length and header checksum, 8 + 4 + 4 bytes."""
 _ALIGNMENT: Final = 64
 _MAX_HEADER_BYTES: Final = 1 << 30
+
+
+def snapshot_changes(tools: int) -> int:
+    """After how many changes the snapshot of a catalog of so many tools is written anew."""
+    return max(SNAPSHOT_CHANGES, tools // SNAPSHOT_SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

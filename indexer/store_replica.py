@@ -56,6 +56,11 @@ class StoreReplica:
         return self._store_in_doubt or self._replica_in_doubt
 
     @property
+    def is_at_hand(self) -> bool:
+        """Whether one change more is sure to be quick: nothing is to be read first, or moved in memory."""
+        return self._settled and not self.in_doubt and not self._log.shared and not self.replica.is_full
+
+    @property
     def silence_seconds(self) -> float:
         """How long ago the store last answered a question for news."""
         return self._monotonic() - self._heard_at

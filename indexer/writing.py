@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -24,29 +23,25 @@ from indexer.registering import (
     Taken,
     embedded,
     encoder_id_of,
+    merge_taken,
     take_batch,
     tombstone,
 )
 from indexer.replica_state import ReplicaState
 from indexer.right_of_way import RightOfWay
-from indexer.search import RegistrationReport, RejectedTool, merge_reports
-from indexer.snapshot import SnapshotOrigin, save_snapshot
+from indexer.search import RegistrationReport, RejectedTool
+from indexer.snapshot import SNAPSHOT_CHANGES, SnapshotOrigin, save_snapshot, snapshot_changes
 from indexer.store_replica import StoreReplica
 from indexer.stores.base import StoredTool, ToolStore
 from indexer.write_behind import WriteBehind
 
 _log = logging.getLogger(__name__)
 
-SNAPSHOT_CHANGES: Final = 1024
-"""A snapshot is written once a start would have to catch up with this many changes; the store is flushed then too."""
-SNAPSHOT_SHARE: Final = 64
-"""Of a large catalog, once one tool in so many has changed: writing a million tools takes the better part of a minute
-of processor time, catching up with 15,000 changes five seconds (benchmarks/scale_costs.py)."""
 
-
-def snapshot_changes(tools: int) -> int:
-    """After how many changes the snapshot of a catalog of so many tools is written anew."""
-    return max(SNAPSHOT_CHANGES, tools // SNAPSHOT_SHARE)
+AT_ONCE_SECONDS: Final = 0.005
+"""For so long a registration may hold the thread that asks. A network or a large model on the way takes longer."""
+_AT_ONCE_BYTES: Final = 32 * 1024
+"""Of a definition that may: to judge a large one can take a tenth of a second."""
 
 
 class CatalogWriter:
@@ -67,11 +62,14 @@ class CatalogWriter:
         log: ChangeLog | None = None,
         recall: float = 1.0,
         monotonic: Callable[[], float] = time.monotonic,
+        at_once_seconds: float = 0.0,
     ) -> None:
         """Load the snapshot and catch up with the store.
 
         `log`: how the store is followed and written; by default as its only owner. One that is shared may be away at
         the start if there is a snapshot: searches are then answered from it. `recall`: as `Replica` takes it.
+        `at_once_seconds`: after a tool that took no longer, the next may be registered in the thread that asks; 0 where
+        the store may wait for others, a process at a flush or a network. One that holds the interpreter gains by it.
         Raises: StoreError, EmbeddingError.
         """
         self._store = store
@@ -87,6 +85,8 @@ class CatalogWriter:
         self._behind = WriteBehind()
         self._unflushed = 0
         self._closed = False
+        self._at_once_seconds = at_once_seconds
+        self._seconds_of_one = float("inf")
         self._kept = StoreReplica(self._log, embedder, recall=recall, monotonic=monotonic)
         self._start()
 
@@ -107,8 +107,6 @@ class CatalogWriter:
 
     def parts_bytes(self) -> dict[str, int]:
         return self._kept.replica.parts_bytes()
-
-    # Starting and following.
 
     def _start(self) -> None:
         loaded = self._snapshot_path is not None and self._kept.load(self._snapshot_path, self._origin)
@@ -142,6 +140,7 @@ class CatalogWriter:
         batches = 1 if polite or self._log.shared else TURN_BATCHES
         limit = POLITE_BATCH_TOOLS if polite else BATCH_TOOLS
         with self._lock:
+            started = time.perf_counter()
             try:
                 taken = [self._take_batch(entries, limit, behind=batches > 1)]
                 while len(taken) < batches and not taken[-1].is_last:
@@ -149,13 +148,31 @@ class CatalogWriter:
             finally:
                 self._finish_write()
             if len(taken) == 1:
+                self._note_seconds(taken[0], started)
                 return taken[0]  # nothing was written since its report
-            report = merge_reports([one.report for one in taken])
-            return Taken(
-                entries=sum(one.entries for one in taken),
-                report=replace(report, catalog_revision=self.state.revision),
-                is_last=taken[-1].is_last,
-            )
+            return merge_taken(taken, self.state.revision)
+
+    def take_at_once(self, entry: ToolDefinition) -> RegistrationReport | None:
+        """Register one tool if that is sure to be short, in an event loop too; else None, and nothing is done.
+
+        Raises: StoreError, EmbeddingError.
+        """
+        is_short = self._seconds_of_one <= self._at_once_seconds and len(entry.encoded) <= _AT_ONCE_BYTES
+        if not is_short or not self._lock.acquire(blocking=False):
+            return None
+        try:
+            if self._closed or not self._kept.is_at_hand:
+                return None
+            started = time.perf_counter()
+            taken = self._take_batch(iter((entry,)), 1, behind=False)
+            self._note_seconds(taken, started)
+            return taken.report
+        finally:
+            self._lock.release()
+
+    def _note_seconds(self, taken: Taken, started: float) -> None:
+        if taken.entries == 1 and taken.report.added + taken.report.changed:
+            self._seconds_of_one = time.perf_counter() - started
 
     def _take_batch(self, entries: Iterator[ToolDefinition | RejectedTool], limit: int, *, behind: bool) -> Taken:
         """`behind`: of a whole batch, do not wait for the store."""
@@ -200,7 +217,7 @@ class CatalogWriter:
         """`behind`: return before the store has them; `_finish_write` waits for it."""
         if not changes:
             return
-        tools = self._embedded(changes)
+        tools = embedded(self._embedder, changes, terms=self._log.shared)
         documents = {one.tool.key: one.document for one in changes if one.document is not None}
         self.right_of_way.give_way()
         self._finish_write()
@@ -211,17 +228,13 @@ class CatalogWriter:
             self._written(self._log.write(tools), documents)
 
     def _finish_write(self) -> None:
-        finished = self._behind.finish()
-        if finished is not None:
+        if (finished := self._behind.finish()) is not None:
             self._written(*finished)
 
     def _written(self, tools: Sequence[StoredTool], documents: Mapping[ToolKey, ToolDocument]) -> None:
         self.right_of_way.give_way()
         self._kept.written(tools, documents)
         self._unflushed += len(tools)
-
-    def _embedded(self, changes: Sequence[Change]) -> list[StoredTool]:
-        return embedded(self._embedder, changes, terms=self._log.shared)
 
     # Calibrating and saving.
 

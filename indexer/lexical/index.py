@@ -22,6 +22,10 @@ FIELD_CHUNKS: Final = 400
 """Words of a field that are indexed: some parameter texts run to tens of thousands."""
 _MERGED_AT_ONCE: Final = 4
 _FLUSH_TOKENS: Final = 1 << 18
+_USUAL_POSTINGS: Final = 100
+"""Of a tool."""
+_MANY_POSTINGS: Final = 1 << 16
+"""To merge so many takes some 5 ms."""
 _fields_of: Final[Callable[[ToolDocument], tuple[str, ...]]] = attrgetter(*FIELDS)
 
 
@@ -56,6 +60,13 @@ class LexicalIndex:
     def dead(self) -> int:
         """How many rows were removed."""
         return self._dead
+
+    @property
+    def is_full(self) -> bool:
+        """Whether another tool would have many postings copied; not said of those that are not flushed yet."""
+        sizes = [len(segment.rows) for segment in self._segments]
+        due = _due([*sizes, _USUAL_POSTINGS])
+        return sum(sizes[len(sizes) + 1 - due :]) > _MANY_POSTINGS if due else False
 
     @property
     def nbytes(self) -> int:

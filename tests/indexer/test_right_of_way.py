@@ -37,8 +37,11 @@ def test_a_writer_does_not_wait_where_no_search_is_on() -> None:
 
 def test_searches_without_an_end_hold_a_writer_up_for_a_while_only() -> None:
     right_of_way = RightOfWay(wait_seconds=0.001)
+    writer = threading.Thread(target=right_of_way.give_way)
     with right_of_way.searching():
-        right_of_way.give_way()
+        writer.start()
+        writer.join(LONG)
+    assert not writer.is_alive()
 
 
 def test_a_writer_that_has_just_waited_works_before_it_waits_again() -> None:
@@ -65,3 +68,9 @@ def test_it_is_asked_for_while_a_search_is_on_and_for_a_quarter_of_a_second_afte
     assert right_of_way.is_asked_for
     now = 200.3
     assert not right_of_way.is_asked_for
+
+
+def test_a_writer_in_the_thread_of_the_searches_does_not_wait_for_itself() -> None:
+    right_of_way = RightOfWay(wait_seconds=10 * LONG)
+    with right_of_way.searching():
+        right_of_way.give_way()

@@ -13,9 +13,19 @@ from indexer.definition import ToolDefinition
 from indexer.errors import SourceError, StoreUnavailableError
 from indexer.registering import BATCH_BYTES, BATCH_TOOLS
 from indexer.search import SearchScope
+from indexer.snapshot import SNAPSHOT_CHANGES, snapshot_changes
 from indexer.stores.base import StoredTool, ToolStore
-from indexer.writing import SNAPSHOT_CHANGES, CatalogWriter, snapshot_changes
-from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, UnreliableStore, make_store, make_writer, tool
+from indexer.writing import CatalogWriter
+from tests.indexer.catalogs import (
+    BROKEN,
+    SHOP,
+    CountingEmbedder,
+    UnreliableStore,
+    make_store,
+    make_writer,
+    refuse_nothing,
+    tool,
+)
 
 
 def take_all(writer: CatalogWriter, tools: Iterable[ToolDefinition]) -> None:
@@ -289,3 +299,96 @@ def everything_told(writer: CatalogWriter) -> list[list[float]]:
     """What a few queries are worth in each row."""
     lexical = writer.state.lexical
     return [lexical.scores(query).tolist() for query in ("thing", "tool 7", "does the thing 39")]
+
+
+# One tool at once, in the thread that asks.
+
+
+def new_writer(store: ToolStore | None = None, *, at_once_seconds: float = 60.0) -> CatalogWriter:
+    kept = store or make_store()
+    return CatalogWriter(kept, CountingEmbedder(), refuse_nothing, store_id="test", at_once_seconds=at_once_seconds)
+
+
+def quick_writer(store: ToolStore | None = None) -> CatalogWriter:
+    """One that has just seen how quickly a single tool is registered."""
+    writer = new_writer(store)
+    writer.take(iter([tool("first")]))
+    return writer
+
+
+def test_a_small_tool_is_registered_at_once_as_it_would_be_in_the_thread_that_writes() -> None:
+    at_once, in_thread = quick_writer(), quick_writer()
+
+    report = at_once.take_at_once(tool("second"))
+    taken = in_thread.take(iter([tool("second")]))
+
+    assert report == taken.report
+    assert in_replica(at_once) == in_replica(in_thread) == {"default/first": 1, "default/second": 2}
+    assert at_once.take_at_once(tool("second")) == in_thread.take(iter([tool("second")])).report
+
+
+def test_the_first_tool_of_a_process_and_those_after_a_slow_one_are_not_registered_at_once() -> None:
+    writer = new_writer()
+    assert writer.take_at_once(tool("first")) is None
+    slow = new_writer(at_once_seconds=0.0)
+    slow.take(iter([tool("first")]))
+    assert slow.take_at_once(tool("second")) is None
+    assert in_replica(slow) == {"default/first": 1}
+
+
+def test_how_quickly_a_tool_is_looked_at_that_is_there_already_says_nothing() -> None:
+    writer = new_writer()
+    writer.take(iter([tool("first"), tool("second")]))
+    writer.take(iter([tool("first")]))
+    assert writer.take_at_once(tool("third")) is None
+
+
+def test_nothing_is_registered_at_once_where_it_may_take_long() -> None:
+    assert quick_writer().take_at_once(tool("large", "word " * 10_000)) is None
+    closed = quick_writer()
+    closed.close()
+    assert closed.take_at_once(tool("second")) is None
+
+
+def test_nothing_is_registered_at_once_while_another_thread_writes() -> None:
+    go_on, begun = threading.Event(), threading.Event()
+
+    def wait() -> bool:
+        begun.set()
+        return go_on.wait(5)
+
+    writer = new_writer(HeardStore(make_store(), wait))
+    thread = threading.Thread(target=writer.take, args=(iter([tool("first")]),))
+    thread.start()
+    assert begun.wait(5)
+    assert writer.take_at_once(tool("second")) is None
+    go_on.set()
+    thread.join(5)
+    assert writer.take_at_once(tool("second")) is not None
+    assert set(in_replica(writer)) == {"default/first", "default/second"}
+
+
+def test_after_a_write_that_failed_the_store_is_asked_in_the_thread_that_writes() -> None:
+    store = UnreliableStore(make_store())
+    writer = quick_writer(store)
+    store.fails = 1
+    with pytest.raises(StoreUnavailableError):
+        writer.take_at_once(tool("second"))
+    assert writer.take_at_once(tool("second")) is None
+    writer.take(iter([tool("second")]))
+    assert writer.take_at_once(tool("third")) is not None
+    assert set(in_replica(writer)) == {"default/first", "default/second", "default/third"}
+
+
+def test_a_tool_that_would_have_much_moved_in_memory_is_not_registered_at_once() -> None:
+    writer = quick_writer()
+    registered: list[bool] = []
+    for number in range(2 * 256):
+        entry = tool(f"tool_{number}")
+        at_once = writer.take_at_once(entry) is not None
+        registered.append(at_once)
+        if not at_once:
+            writer.take(iter([entry]))
+    # The arrays of a small catalog have room for 256 rows, then for half as many more each time.
+    assert [number for number, at_once in enumerate(registered) if not at_once] == [255, 383]
+    assert len(in_replica(writer)) == 513
