@@ -30,7 +30,7 @@ _FEW: Final = 256
 """Changes since the last reading that are few enough to stop all writing for."""
 _MOST_ROUNDS: Final = 20
 _WAIT_SECONDS: Final = 0.1
-
+NO_CATALOG: Final = "There is no catalog yet: nothing has to be moved. Set TOOLSCOUT_ENCODER, and index."
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Hears how many tools are done, of how many."""
@@ -55,6 +55,20 @@ class MoveReport:
     """Where the old catalog is kept; empty where it is not."""
     note: str = ""
     seconds: float = 0.0
+
+
+def nothing_to_do(encoder_id: str, encoder: str, place: str) -> MoveReport:
+    """The report of a move to the encoder that a catalog has already."""
+    return MoveReport(
+        before=encoder_id,
+        after=encoder_id,
+        encoder=encoder,
+        source=place,
+        target=place,
+        embedded=0,
+        reused=0,
+        note="The catalog has vectors of this encoder already; nothing was done.",
+    )
 
 
 class TargetStore(Protocol):
@@ -104,6 +118,20 @@ class Filling:
             gone = [tool for tool in living if tool.point_id not in there]
             self._target.upsert([replace(tool, status="deleted", content_hash="", vector=None) for tool in gone])
 
+    def report(self, started: float, *, before: str, encoder: str, source: str, target: str, kept: str) -> MoveReport:
+        """What was done, by a move that began at `started`, in seconds of `time.perf_counter`."""
+        return MoveReport(
+            before=before,
+            after=self._encoder_id,
+            encoder=encoder,
+            source=source,
+            target=target,
+            embedded=self.embedded,
+            reused=self.reused,
+            kept=kept,
+            seconds=time.perf_counter() - started,
+        )
+
 
 class ServerMove:
     """A move within a Qdrant server, from the collection behind an alias to another one."""
@@ -147,16 +175,9 @@ class ServerMove:
             raise
         switch()
         source, target = self._source.handle().name, self._target.handle().name
-        return MoveReport(
-            before=before.encoder_id,
-            after=self._encoder_id,
-            encoder=self._encoder,
-            source=source,
-            target=target,
-            embedded=self._filling.embedded,
-            reused=self._filling.reused,
-            kept=source if keep_old else "",
-            seconds=time.perf_counter() - started,
+        kept = source if keep_old else ""
+        return self._filling.report(
+            started, before=before.encoder_id, encoder=self._encoder, source=source, target=target, kept=kept
         )
 
     def _check_target(self) -> None:

@@ -10,6 +10,7 @@ import anyio.to_thread
 import numpy as np
 import pytest
 
+from indexer.embedded_moving import KEPT_DIRECTORY
 from indexer.embedders.base import Vectors
 from indexer.errors import (
     CatalogMovedError,
@@ -21,7 +22,7 @@ from indexer.errors import (
 )
 from indexer.index import ToolIndex
 from indexer.migration import MoveReport
-from indexer.moving import KEPT_DIRECTORY, move_back, move_catalog
+from indexer.moving import move_back, move_catalog
 from indexer.opening import Timers, open_index
 from indexer.search import SearchScope, ToolSearchRequest
 from indexer.settings import IndexerSettings, QdrantSettings
