@@ -11,6 +11,7 @@ from gateway.bench.quality_report import render_markdown
 from gateway.bench.retrieval_sets import RetrievalSetError, Split
 from gateway.cli.exits import Exit
 from gateway.cli.output import write_error, write_json
+from gateway.cli.output_files import require_writable
 from indexer import IndexerSettings
 
 
@@ -21,6 +22,7 @@ def measure_quality(
     if data is None:
         write_error("where are the test sets? Give their folder with --data, or set TOOLSCOUT_DATA")
         return Exit.USAGE
+    require_writable({"--json": json_file})
     from rich.console import Console
     from rich.progress import Progress, TaskID
 

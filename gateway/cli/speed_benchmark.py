@@ -17,9 +17,10 @@ from gateway.bench.speed.comparison import TOLERANCE, compare, comparison_sectio
 from gateway.bench.speed.data import Progress, open_data
 from gateway.bench.speed.minilm import open_minilm
 from gateway.bench.speed.report import Section, render_markdown, sections
-from gateway.bench.speed.run import run_speed
+from gateway.bench.speed.run import row_keys, run_speed
 from gateway.cli.exits import Exit
 from gateway.cli.output import console, table, write_error, write_json
+from gateway.cli.output_files import require_writable
 from gateway.demo.catalog import require_packages
 from gateway.errors import ConfigurationError
 from indexer import IndexerSettings, make_embedder
@@ -52,6 +53,7 @@ def measure_speed(options: SpeedOptions) -> Exit:
     """`toolscout bench speed`."""
     pythons = _pythons(options.peer_pythons)
     baseline = _baseline(options.baseline)
+    require_writable({"--json": options.json_file, "--markdown": options.markdown_file})
     require_packages()
     settings = IndexerSettings.from_environment()
     asked = Options(
@@ -61,6 +63,10 @@ def measure_speed(options: SpeedOptions) -> Exit:
         million=options.million,
         only=options.only,
     )
+    if not any(asked.wants(key) for key in row_keys()):
+        raise ConfigurationError(
+            f"--only {', '.join(options.only)}: no row has that in its key: {', '.join(row_keys())}"
+        )
     # As an interrupt: what was measured is handed over, and no gateway of a measurement is left behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with _progress() as heard:

@@ -25,6 +25,7 @@ from gateway.bench.tokens.report import BenchmarkSettings, Record, run_benchmark
 from gateway.bench.tokens.sweep import SIZES, SweepSettings
 from gateway.cli.exits import Exit
 from gateway.cli.output import write_error
+from gateway.cli.output_files import require_writable
 from gateway.demo.catalog import require_packages
 from gateway.errors import ConfigurationError
 from gateway.settings import GatewaySettings
@@ -70,6 +71,10 @@ class TokenBenchmarkOptions:
 def measure_tokens(options: TokenBenchmarkOptions) -> Exit:
     """`toolscout bench tokens`."""
     started = time.perf_counter()
+    files = {"--json": options.json_file, "--html": options.html_file, "--markdown": options.markdown_file}
+    require_writable({**files, "--svg": options.svg_file})
+    if options.live and GatewaySettings.from_environment().upstream_url is None:
+        raise ConfigurationError("--live needs a model: set TOOLSCOUT_UPSTREAM_URL (and TOOLSCOUT_UPSTREAM_KEY)")
     counting = counting_for(options.model)
     given = _conversations(options)
     specs = options.catalog or _default_catalog(given, quick=options.quick)
@@ -107,6 +112,9 @@ async def _run(
         gc.freeze()
     finally:
         gc.enable()
+    if errors and not catalog.tools:
+        await catalog.index.aclose()
+        raise errors[0]
     for error in errors:
         write_error(str(error))
     try:
@@ -127,13 +135,11 @@ async def _run(
 async def _live(
     options: TokenBenchmarkOptions, catalog: BenchCatalog, conversations: Sequence[Conversation], heard: Progress
 ) -> dict[str, Any]:
-    """Raises: ConfigurationError without an upstream."""
     from gateway.bench.tokens.live import run_live
     from gateway.models.openai_compatible import OpenAICompatibleChatModel
 
     settings = GatewaySettings.from_environment()
-    if settings.upstream_url is None:
-        raise ConfigurationError("--live needs a model: set TOOLSCOUT_UPSTREAM_URL (and TOOLSCOUT_UPSTREAM_KEY)")
+    assert settings.upstream_url is not None, "looked at before the run"
     model = OpenAICompatibleChatModel(
         settings.upstream_url,
         settings.upstream_key,

@@ -93,6 +93,11 @@ def _measure(bench: Bench, measured: _Measured) -> None:
         measured.growth.extend(one.record() for one in table or ())
 
 
+def row_keys() -> list[str]:
+    """Of every row, as `Options.only` selects them."""
+    return [key for key, _, _ in (*figure_rows(), *http_rows(), *dense_rows(), *text_rows())] + ["growth"]
+
+
 def _wanted(bench: Bench, rows: Iterable[tuple[str, bool, _Made]]) -> list[tuple[str, _Made]]:
     return [
         (key, make)

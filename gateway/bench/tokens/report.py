@@ -148,16 +148,20 @@ def answer_of(record: Record) -> str:
     plain = next(one for one in group["rows"] if one["delivery"] == ALL_TOOLS and one["tools"] == row["tools"])
     saved, low, high = row["saved"]
     priced = row["cost"][0]
+    cached = f"{_less(priced['weighted_saved'][0])} at the cached prices of {priced['model']}"
     tokens, tools = record["break_even"][0]["catalog_tokens"], record["break_even"][0]["tools"]
     kind = f"a conversation of {group['turns']} turns" if "turns" in group else "a conversation"
     return (
         f"Over {row['tools']:,} tools, {kind} takes {row['prompt_tokens'][0]:,.0f} prompt tokens with tool search "
-        f"instead of {plain['prompt_tokens'][0]:,.0f} with all tools, {saved:.1%} less (95 % interval {low:.1%} to "
-        f"{high:.1%}), and {priced['weighted_saved'][0]:.1%} less at the cached prices of {priced['model']}; every "
-        f"needed tool was in sight when it was needed in {row['all_visible_when_needed'][0]:.0%} of the conversations. "
+        f"instead of {plain['prompt_tokens'][0]:,.0f} with all tools, {_less(saved)} (95 % interval of the saving "
+        f"{low:.1%} to {high:.1%}), and {cached}; every needed tool was in sight when it was needed in {row['all_visible_when_needed'][0]:.0%} of the conversations. "
         f"It pays from about {tools[0]:,.0f} tools on ({tools[1]:,.0f} to {tools[2]:,.0f}; {tokens[0]:,.0f} tokens of "
         f"definitions), and below that the gateway can send all tools as they are."
     )
+
+
+def _less(saved: float) -> str:
+    return f"{saved:.1%} less" if saved >= 0 else f"{-saved:.1%} more"
 
 
 def _settings_record(settings: BenchmarkSettings) -> Record:

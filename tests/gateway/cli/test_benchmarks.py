@@ -44,6 +44,12 @@ def test_json_is_written_to_a_file_beside_the_report(run: Run, data: Path, tmp_p
     assert outcome.out.startswith("# Search quality")
 
 
+def test_a_file_that_cannot_be_written_is_refused_before_the_run(run: Run, data: Path, tmp_path: Path) -> None:
+    outcome = run("bench", "quality", "--data", str(data), "--json", str(tmp_path / "none" / "quality.json"))
+    assert outcome.code == 2
+    assert f"there is no folder {tmp_path / 'none'}" in outcome.err
+
+
 def test_an_encoder_that_does_not_exist_is_a_usage_error(run: Run, data: Path) -> None:
     outcome = run("bench", "quality", "--data", str(data), "--encoder", "nonesuch")
 

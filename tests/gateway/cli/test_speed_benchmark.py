@@ -42,6 +42,24 @@ def test_a_baseline_that_cannot_be_read_is_refused_before_anything_is_measured(
     assert str(file) in outcome.err
 
 
+@pytest.mark.parametrize("option", ["--json", "--markdown"])
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(
+    run: Run, tmp_path: Path, option: str
+) -> None:
+    for file, problem in ((tmp_path / "none" / "speed", "there is no folder"), (tmp_path, "it is a folder")):
+        outcome = run("bench", "speed", f"{option}={file}")
+        assert outcome.code == 2
+        assert f"{option} {file} cannot be written: {problem}" in outcome.err
+
+
+def test_a_row_that_does_not_exist_is_refused_with_those_that_do(run: Run) -> None:
+    outcome = run("bench", "speed", "--only", "nothing")
+
+    assert outcome.code == 2
+    assert "--only nothing: no row has that in its key: " in outcome.err
+    assert "dense-100k-384" in outcome.err
+
+
 def test_outputs_are_written_beside_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = SpeedOptions(json_file=str(tmp_path / "speed.json"), markdown_file=tmp_path / "speed.md")
 

@@ -1,11 +1,15 @@
 """`toolscout bench tokens` from the command line."""
 
 import json
+import re
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from gateway.cli.entry import app
+from gateway.errors import ConfigurationError
+from indexer import SourceError
 from tests.gateway.bench.tokens.shop import shop_tools
 
 
@@ -60,3 +64,35 @@ def test_conversations_that_the_catalog_cannot_serve_are_nothing_to_measure(tmp_
 
     assert result.exit_code == 1
     assert "Nothing was measured" in result.stdout
+
+
+def test_what_would_fail_after_the_run_fails_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TOOLSCOUT_UPSTREAM_URL", raising=False)
+    for option in ("json", "html", "markdown", "svg"):
+        result = CliRunner().invoke(app, ["bench", "tokens", f"--{option}={tmp_path}/none/report"])
+        assert isinstance(result.exception, ConfigurationError)
+        assert str(result.exception).startswith(
+            f"--{option} {tmp_path}/none/report cannot be written: there is no folder"
+        )
+    live = CliRunner().invoke(app, ["bench", "tokens", "--live"])
+    assert isinstance(live.exception, ConfigurationError)
+    assert "TOOLSCOUT_UPSTREAM_URL" in str(live.exception)
+
+
+def test_a_catalog_of_which_nothing_can_be_read_is_a_failed_source(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["bench", "tokens", "--quick", f"--catalog={tmp_path}/none.json"])
+
+    assert isinstance(result.exception, SourceError)
+    assert "none.json: there is no such file" in str(result.exception)
+    assert result.stdout == ""
+
+
+def test_more_prompt_tokens_than_without_are_called_more(tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl"
+    file.write_text(json.dumps({"name": "ping", "description": "Check that a host answers."}), encoding="utf-8")
+
+    result = CliRunner().invoke(app, ["bench", "tokens", "--quick", "--size=10", f"--catalog={file}", "--json=-"])
+
+    assert re.search(
+        r"with all tools, \d+\.\d% more \(95 % interval of the saving -", json.loads(result.stdout)["answer"]
+    )
