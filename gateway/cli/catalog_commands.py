@@ -22,6 +22,9 @@ def search_catalog(
     if len(queries) > 5:
         write_error(f"{len(queries)} needs are too many for one search; ask for at most five")
         return Exit.USAGE
+    if not all(query.strip() for query in queries):
+        write_error("what should the tool do? Say it in words; a need was empty")
+        return Exit.USAGE
     with open_catalog() as catalog:
         answer = catalog.search(queries, k, namespaces, tags)
     (write_json if as_json else show_search)(answer)

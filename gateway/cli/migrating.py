@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gateway.cli.exits import Exit
-from gateway.cli.output import write_json, write_line
+from gateway.cli.output import write_error, write_json, write_line
 from indexer import IndexerSettings
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ def migrate_catalog(encoder: str | None, *, keep_old: bool, rollback: bool, as_j
     """`toolscout migrate --encoder NAME`, or `--rollback`."""
     from indexer.moving import move_back, move_catalog
 
+    if rollback and encoder is not None:
+        write_error("--rollback goes back to the encoder before the last move; leave --encoder out")
+        return Exit.USAGE
     settings = IndexerSettings.from_environment()
     with _progress_bar("embedding again") as progress:
         if rollback:

@@ -154,7 +154,8 @@ def answer_of(record: Record) -> str:
     return (
         f"Over {row['tools']:,} tools, {kind} takes {row['prompt_tokens'][0]:,.0f} prompt tokens with tool search "
         f"instead of {plain['prompt_tokens'][0]:,.0f} with all tools, {_less(saved)} (95 % interval of the saving "
-        f"{low:.1%} to {high:.1%}), and {cached}; every needed tool was in sight when it was needed in {row['all_visible_when_needed'][0]:.0%} of the conversations. "
+        f"{low:.1%} to {high:.1%}), and {cached}; every needed tool was in sight when it was "
+        f"needed in {row['all_visible_when_needed'][0]:.0%} of the conversations. "
         f"It pays from about {tools[0]:,.0f} tools on ({tools[1]:,.0f} to {tools[2]:,.0f}; {tokens[0]:,.0f} tokens of "
         f"definitions), and below that the gateway can send all tools as they are."
     )

@@ -60,6 +60,13 @@ def test_more_than_five_needs_are_a_usage_error(run: Run) -> None:
     assert "at most five" in refused.err
 
 
+@pytest.mark.parametrize("arguments", [[""], ["  "], ["orders", "--also", " "]])
+def test_a_need_without_words_is_a_usage_error(catalog: str, run: Run, arguments: list[str]) -> None:
+    refused = run("search", *arguments)
+    assert (refused.code, refused.out) == (2, "")
+    assert "a need was empty" in refused.err
+
+
 def test_list_is_in_order_and_can_be_paged(catalog: str, run: Run) -> None:
     tools = run("list", "--json").json["tools"]
     names = [f"{tool['namespace']}/{tool['name']}" for tool in tools]

@@ -69,3 +69,9 @@ def test_a_setting_that_cannot_be_used_is_a_wrong_command_line(run: Run, monkeyp
     wrong = run("stats")
     assert wrong.code == 2
     assert "TOOLSCOUT_QDRANT_WRITE_CONSISTENCY=3 is more than there are replicas" in wrong.err
+
+
+def test_a_move_back_takes_no_encoder(run: Run) -> None:
+    wrong = run("migrate", "--rollback", "--encoder", "static")
+    assert wrong.code == 2
+    assert "leave --encoder out" in wrong.err
