@@ -1,6 +1,7 @@
 """JSON as it is put on the wire and before a model, and as it is taken from there: compact, and never without bound."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn, cast
 
@@ -66,8 +67,8 @@ def _inside(value: object) -> Iterable[object]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        # Counted in one go: the body may hold hundreds of thousands of keys, and only the last of them twice.
+        twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
         raise ValueError(f"the key {twice[:80]!r} stands twice in one object; which of the two counts is not said")
     return value
 

@@ -1,6 +1,7 @@
 """Strict JSON text, with errors that say where."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 
@@ -41,8 +42,7 @@ def parse_json(data: bytes) -> object:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
         raise InvalidJsonError(f"the key {twice!r} stands twice in one object")
     return content
 

@@ -31,3 +31,10 @@ def test_strictly_only_numbers_that_json_has_are_read(text: str) -> None:
 
 def test_otherwise_a_model_may_answer_with_them() -> None:
     assert decode_json("[Infinity]") == [float("inf")]
+
+
+def test_of_very_many_keys_the_one_that_stands_twice_is_named_in_linear_time() -> None:
+    """Looked for by counting each name by itself, it took an hour."""
+    keys = ",".join(f'"k{place}":1' for place in range(300_000))
+    with pytest.raises(ValueError, match="the key 'k299999' stands twice"):
+        decode_json("{" + keys + ',"k299999":2}', unique_keys=True)
