@@ -6,11 +6,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
+from indexer.embedded_opening import STORE_DIRECTORY, recover_store
 from indexer.embedders.base import Embedder
 from indexer.embedders.factory import make_embedder
 from indexer.errors import EmbeddingError, EncoderMismatchError, StoreError, StoreMissingError, UnknownEncoderError
 from indexer.migration import NO_CATALOG, Filling, MoveReport, Progress, nothing_to_do
-from indexer.opening import STORE_DIRECTORY, recover_store
 from indexer.registering import encoder_id_of
 from indexer.settings import DEFAULT_ENCODER, IndexerSettings
 from indexer.stores.edge import EdgeToolStore, stored_dimensions

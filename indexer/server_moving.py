@@ -8,8 +8,8 @@ from indexer.embedders.base import Embedder
 from indexer.embedders.factory import make_embedder
 from indexer.errors import StoreMissingError
 from indexer.migration import NO_CATALOG, MoveReport, Progress, ServerMove, nothing_to_do
-from indexer.opening import collection_options, server_store, shared_timing
 from indexer.registering import encoder_id_of
+from indexer.server_opening import collection_options, server_store, shared_timing
 from indexer.settings import QdrantSettings
 from indexer.stores.ledger import Ledger
 from indexer.stores.qdrant_calls import Pauses, QdrantCalls, connect

@@ -62,6 +62,11 @@ class IndexerSettings:
         """The server, if the catalog is on one."""
         return self.qdrant.url
 
+    @property
+    def snapshot_directory(self) -> Path:
+        """Where files lie that can be derived from a store again."""
+        return self.home / "snapshots"
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> "IndexerSettings":
         """Read the settings from environment variables (this process's own by default).

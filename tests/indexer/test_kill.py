@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from indexer.embedded_opening import STORE_DIRECTORY
 from indexer.embedders.hashing import HashingEmbedder
-from indexer.opening import STORE_DIRECTORY, open_index
+from indexer.opening import open_index
 from indexer.search import SearchScope
 from indexer.settings import IndexerSettings
 from indexer.stores.base import StoredTool, ToolStore
