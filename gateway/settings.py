@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from gateway.errors import ConfigurationError
 
@@ -84,9 +85,9 @@ class GatewaySettings:
         return cls(
             host=env.get("TOOLSCOUT_HOST") or "127.0.0.1",
             port=_whole_number(env, "TOOLSCOUT_PORT", 8080, low=0, high=65535),
-            api_key=env.get("TOOLSCOUT_API_KEY") or None,
-            upstream_url=(env.get("TOOLSCOUT_UPSTREAM_URL") or "").rstrip("/") or None,
-            upstream_key=env.get("TOOLSCOUT_UPSTREAM_KEY") or None,
+            api_key=_key(env, "TOOLSCOUT_API_KEY"),
+            upstream_url=_url(env, "TOOLSCOUT_UPSTREAM_URL"),
+            upstream_key=_key(env, "TOOLSCOUT_UPSTREAM_KEY"),
             upstream_model=env.get("TOOLSCOUT_UPSTREAM_MODEL") or "",
             upstream_timeout_seconds=float(_whole_number(env, "TOOLSCOUT_UPSTREAM_TIMEOUT", 120, low=1, high=3600)),
             loop=ToolLoopSettings(
@@ -108,6 +109,29 @@ class GatewaySettings:
             ),
             trace=bool(_whole_number(env, "TOOLSCOUT_TRACE", 0, low=0, high=1)),
         )
+
+
+def _key(env: Mapping[str, str], name: str) -> str | None:
+    """A key without the line end that a file of secrets leaves behind it; never shown."""
+    key = (env.get(name) or "").strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ConfigurationError(f"{name} holds a character that no HTTP header carries; set it to letters and digits")
+    return key or None
+
+
+def _url(env: Mapping[str, str], name: str) -> str | None:
+    """An HTTP URL; what is wrong with one is said without it, for it may hold a password."""
+    url = (env.get(name) or "").strip().rstrip("/")
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable or "#" in url or not url.isprintable() or " " in url:
+        raise ConfigurationError(f"{name} is no URL of an endpoint; set it to one like https://host/v1, or unset it")
+    return url
 
 
 def _share(env: Mapping[str, str], name: str) -> float | None:

@@ -178,7 +178,7 @@ def upstream_answer(error: ModelHTTPError) -> Response:
     headers = {
         name: value
         for name, value in error.headers.items()
-        if name.lower() in _KEPT_UPSTREAM_HEADERS or name.lower().startswith(_RATE_LIMIT_PREFIXES)
+        if (name.lower() in _KEPT_UPSTREAM_HEADERS or name.lower().startswith(_RATE_LIMIT_PREFIXES)) and value.isascii()
     }
     if is_after_tools(error):
         headers = {name: value for name, value in headers.items() if name.lower() != _SHOULD_RETRY}

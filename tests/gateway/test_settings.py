@@ -77,3 +77,44 @@ async def test_the_turns_of_a_client_that_sends_back_only_answers_begin_alike_ov
     first, _, last = ([tool_to_wire(spec) for spec in prompt.tools] for prompt in model.prompts)
     assert encode_json(first) == encode_json(last)
     assert first[0]["function"]["description"].endswith("The namespaces are: default.")
+
+
+def test_keys_from_a_file_of_secrets_lose_their_line_end() -> None:
+    settings = GatewaySettings.from_environment({"TOOLSCOUT_API_KEY": "abc\n", "TOOLSCOUT_UPSTREAM_KEY": " def\r\n"})
+    assert (settings.api_key, settings.upstream_key) == ("abc", "def")
+    assert GatewaySettings.from_environment({"TOOLSCOUT_API_KEY": " \n"}).api_key is None
+
+
+@pytest.mark.parametrize("name", ["TOOLSCOUT_API_KEY", "TOOLSCOUT_UPSTREAM_KEY"])
+@pytest.mark.parametrize("key", ["sk-\u00e9", "two words", "two\nlines"])
+def test_a_key_that_no_header_carries_is_refused_and_not_repeated(name: str, key: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{name} holds a character that no HTTP header carries") as caught:
+        GatewaySettings.from_environment({name: key})
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "host:8000/v1",
+        "localhost/v1",
+        "ftp://host/v1",
+        "http://",
+        "http://u:secret@host:x/v1",
+        "http://[::1/v1",
+        "http://h/v1#a",
+    ],
+)
+def test_an_upstream_that_is_no_url_stops_the_start_and_is_not_repeated(url: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"TOOLSCOUT_UPSTREAM_URL is no URL .*https://host/v1") as caught:
+        GatewaySettings.from_environment({"TOOLSCOUT_UPSTREAM_URL": url})
+    assert "secret" not in str(caught.value)
+
+
+def test_an_upstream_may_have_a_query_and_a_slash_at_its_end() -> None:
+    def read(url: str) -> str | None:
+        return GatewaySettings.from_environment({"TOOLSCOUT_UPSTREAM_URL": url}).upstream_url
+
+    assert read("https://host/v1/\n") == "https://host/v1"
+    assert read("https://host/v1?api-version=1") == "https://host/v1?api-version=1"
+    assert read("") is None

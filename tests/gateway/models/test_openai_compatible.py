@@ -1,6 +1,7 @@
 """The model behind an endpoint, over httpx's own transport seam."""
 
 import json
+import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any, cast
@@ -8,12 +9,15 @@ from typing import Any, cast
 import anyio
 import httpx
 import pytest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from gateway.chat.exchange import ModelEvent, ReasoningDelta, RoundFinished, TextDelta, Usage
 from gateway.chat.messages import UserMessage
 from gateway.chat.prompt import ChatOptions, Prompt
 from gateway.errors import ModelError, ModelHTTPError, ModelUnavailableError, TruncatedStreamError
 from gateway.models.openai_compatible import OpenAICompatibleChatModel
+from tests.gateway.serving import served
 
 PROMPT = Prompt(messages=(UserMessage(content="weather in Jeju?"),), options=ChatOptions(model="m"))
 
@@ -243,3 +247,94 @@ async def test_only_a_client_of_its_own_is_closed() -> None:
     await own.aclose()
     with pytest.raises(RuntimeError):
         await own.call(PROMPT)
+
+
+async def test_a_hundred_waiting_requests_do_not_keep_the_next_ones_from_the_model() -> None:
+    """httpx opens a hundred connections unless it is told otherwise; the rest would wait for an answer of theirs."""
+    wanted, arrived, all_there = 130, 0, anyio.Event()
+
+    async def slow_model(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal arrived
+        arrived += 1
+        if arrived == wanted:
+            all_there.set()
+        await all_there.wait()
+        await Response(b'{"choices":[{"message":{"content":"hi"}}]}', media_type="application/json")(
+            scope, receive, send
+        )
+
+    async with served(slow_model) as url:
+        chat = OpenAICompatibleChatModel(f"{url}/v1")
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                for _ in range(wanted):
+                    group.start_soon(chat.call, PROMPT)
+        await chat.aclose()
+    assert arrived == wanted
+
+
+async def test_a_callers_header_of_any_bytes_travels_as_it_came() -> None:
+    seen: list[bytes] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.extend(value for name, value in request.headers.raw if name.lower() == b"baggage")
+        return httpx.Response(200, json={"choices": [{"message": {"content": "ok"}}]})
+
+    for value in ("caf\u00e9", "\u00e6\u0097\u00a5", "\u65e5"):
+        await model(answer).call(Prompt(messages=PROMPT.messages, options=ChatOptions(headers={"baggage": value})))
+    assert seen == [b"caf\xe9", "\u65e5".encode(), "\u65e5".encode()]
+
+
+@pytest.mark.parametrize("status", [301, 302, 304, 307])
+async def test_an_endpoint_that_leads_elsewhere_is_a_model_error_and_is_not_followed(status: int) -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(status, headers={"location": "https://elsewhere/v1"})
+
+    for attempt in (lambda: model(answer).call(PROMPT), lambda: model(answer).models()):
+        with pytest.raises(ModelError, match=f"answered {status}") as caught:
+            await attempt()
+        assert not isinstance(caught.value, ModelHTTPError)
+
+
+async def test_the_endpoints_key_is_taken_out_of_what_it_answers() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(401, text=f"bad {request.headers['authorization']}")
+
+    with pytest.raises(ModelHTTPError) as caught:
+        await model(answer, key="sk-0123456789").call(PROMPT)
+    assert caught.value.body == b"bad Bearer [hidden]"
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("http://user:pass-word@127.0.0.1:1/v1?sig=pass-word", None),
+        ("http://user:pass-word@[127.0.0.1/v1", None),
+        ("http://user:pass-word/x@127.0.0.1:1/v1", None),
+        ("http://127.0.0.1:1/v1", "pass-word\n"),
+    ],
+)
+async def test_neither_key_nor_password_stands_in_an_error(url: str, key: str | None) -> None:
+    chat = OpenAICompatibleChatModel(url, key)
+    for attempt in (lambda: chat.call(PROMPT), chat.models):
+        with pytest.raises(ModelUnavailableError) as caught:
+            await attempt()
+        assert "pass-word" not in "".join(traceback.format_exception(caught.value))
+    await chat.aclose()
+
+
+async def test_the_query_of_an_endpoint_stays_behind_its_paths() -> None:
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(str(request.url))
+        return httpx.Response(200, json={"choices": [{"message": {"content": "ok"}}], "data": []})
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    chat = OpenAICompatibleChatModel("http://up/deployments/m/?api-version=1", client=client)
+    await chat.call(PROMPT)
+    await chat.models()
+    assert seen == [
+        "http://up/deployments/m/chat/completions?api-version=1",
+        "http://up/deployments/m/models?api-version=1",
+    ]
