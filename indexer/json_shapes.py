@@ -70,14 +70,16 @@ def to_record(raw: Mapping[str, Any], complain: Callable[[str, str, str], Invali
     shape, flat = _recognised(raw, complain)
     known = OWN_FIELDS | shape.renamed.keys() | shape.ignored
     record: dict[str, Any] = {}
+    given_as: dict[str, str] = {}
     for name, value in flat.items():
         if name not in known:
             raise _unknown_field(name, known, shape, complain)
         if name in shape.ignored:
             continue
         field = shape.renamed.get(name, name)
-        if field in record:
-            raise complain(field, f"is given twice, as {field!r} and as {name!r}", "Keep one of the two.")
+        first = given_as.setdefault(field, name)
+        if first != name:
+            raise complain(field, f"is given twice, as {first!r} and as {name!r}", "Keep one of the two.")
         record[field] = value
     if shape is MCP:
         _adopt_meta(record, raw.get("_meta"))

@@ -198,7 +198,7 @@ def test_type_names_of_older_catalogs_are_read() -> None:
         ({"name": "a", "executor": {"kind": "shell"}}, "executor.kind", "must be one of"),
         ({"name": "a", "executor": {"kind": "client", "target": 1}}, "executor.target", "no field of an executor"),
         ({"name": "a", "type": "function", "function": 3}, "function", "must be an object"),
-        ({"name": "a", "parameters": {}, "input_schema": {}}, "input_schema", "is given twice"),
+        ({"name": "a", "parameters": {}, "input_schema": {}}, "input_schema", "as 'parameters' and as 'input_schema'"),
         ({"name": "a", "tenant": "other"}, "tenant", "is not yours"),
         ({"name": "a", "input_schema": {"const": 2**70}}, "input_schema", "is no JSON value"),
     ],
