@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import orjson
 
 from indexer.definition import JsonObject
+from indexer.errors import cut
 from indexer.schema_check import compiled
 from indexer.subschemas import UnfoldedWeights
 
@@ -222,5 +223,4 @@ def _shown(value: object) -> str:
 
 
 def _cut(text: str, limit: int = 200) -> str:
-    text = text.split("\n\n", 1)[0]
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return cut(text.split("\n\n", 1)[0], limit)

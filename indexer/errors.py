@@ -22,6 +22,11 @@ def sentences(problem: str, fix: str) -> str:
     return f"{problem}{'' if problem.endswith(('.', '!', '?')) else '.'} {fix}" if fix else problem
 
 
+def cut(text: str, limit: int = 120) -> str:
+    """At most `limit` characters of a text, for people to read; an ellipsis says that there is more."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 class IndexerError(Exception):
     """Base of all errors that the indexer raises on purpose."""
 

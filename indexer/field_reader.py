@@ -7,7 +7,7 @@ from typing import Any, Final, cast, get_args
 import orjson
 
 from indexer.definition import CompletionKeys, ExecutorKind, ToolAnnotations, ToolExecutor
-from indexer.errors import InvalidToolError
+from indexer.errors import InvalidToolError, cut
 from indexer.invisible import INVISIBLE, LINE_BREAKING, named_character
 from indexer.json_shapes import to_record, with_json_types
 from indexer.schema_size import MAX_SCHEMA_VALUES, small_text
@@ -225,7 +225,3 @@ def kind_of(value: object) -> str:
             return "an object"
         case _:
             return type(value).__name__
-
-
-def cut(text: str, limit: int = 120) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 import orjson
 
 from indexer.definition import JsonObject
-from indexer.errors import InvalidToolError
+from indexer.errors import InvalidToolError, cut
 from indexer.schema_size import check_size, small_text
 from indexer.subschemas import MAX_UNFOLDED, REFERENCES, Path, Schema, UnfoldedWeights, dotted, mapped, subschemas
 
@@ -183,7 +183,6 @@ def _as_invalid_tool(error: "ValidationError", field: str) -> InvalidToolError:
     )
 
 
-def _short(value: object, limit: int = 120) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    text = text if len(text) <= limit else text[: limit - 1] + "…"
+def _short(value: object) -> str:
+    text = cut(value if isinstance(value, str) else repr(value))
     return repr(text) if isinstance(value, str) and " " not in text else text

@@ -15,8 +15,8 @@ from indexer.definition import (
     ToolExecutor,
     TrustTier,
 )
-from indexer.errors import InvalidToolError
-from indexer.field_reader import MAX_DESCRIPTION_BYTES, MAX_NAME_LENGTH, FieldReader, cut, kind_of
+from indexer.errors import InvalidToolError, cut
+from indexer.field_reader import MAX_DESCRIPTION_BYTES, MAX_NAME_LENGTH, FieldReader, kind_of
 from indexer.invisible import INVISIBLE, is_plain, named_character
 from indexer.schema_check import schema_problem
 

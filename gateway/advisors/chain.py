@@ -49,9 +49,8 @@ class CallAdvisorChain:
     async def next_call(self, request: ChatClientRequest) -> ChatClientResponse:
         """Hand over to the next advisor that advises calls."""
         for position in range(self.position, len(self.advisors)):
-            if hasattr(
-                self.advisors[position], "advise_call"
-            ):  # asking the Protocol costs a hundred times as much, in every round
+            # Asking the Protocol costs a hundred times as much, in every round.
+            if hasattr(self.advisors[position], "advise_call"):
                 return await cast("CallAdvisor", self.advisors[position]).advise_call(request, self._after(position))
         raise LookupError("the chain has no further advisor: the innermost one must call the model")
 

@@ -97,14 +97,15 @@ async def rediscover(
     search_tool: ToolSearchTool,
     offer: FirstOffer,
     *,
-    forced: Sequence[str],
+    insisted: str | None,
     earlier: Sequence[Turn],
 ) -> None:
     """Show again, in the order of the conversation, what it has found before and what it is owed at once.
 
     A tool that is no longer in the caller's scope is left out.
     """
-    names = [*forced, *(name for turn in earlier for name in (*turn.tools, *names_in(turn.messages)))]
+    owed = [] if insisted is None else [insisted]  # it must be visible from the start
+    names = [*owed, *(name for turn in earlier for name in (*turn.tools, *names_in(turn.messages)))]
     names += names_in(run.messages)
     names += [name for noted in run.notes.preloaded.values() for name in noted]
     own = {spec.name for spec in run.client_tools}
@@ -117,7 +118,7 @@ async def rediscover(
             if definition is not None and run.visible_name(wanted[name]) == name:
                 run.discover(name, definition)
 
-    show(forced)
+    show(owed)
     for turn in earlier:
         show(turn.tools)
         show(names_in(turn.messages))

@@ -7,6 +7,7 @@ from typing import Final
 from gateway.advisors.base import BaseAdvisor
 from gateway.chat.exchange import RUN_ID, ChatClientRequest, ChatClientResponse
 from gateway.chat.messages import AssistantMessage, Message, ToolResponseMessage, text_of
+from indexer.errors import cut
 
 _EXCERPT: Final = 200
 
@@ -57,14 +58,12 @@ def _response_text(response: ChatClientResponse) -> str:
 
 def _described(message: Message) -> str:
     if isinstance(message, ToolResponseMessage):
-        return "tool results: " + "; ".join(f"{one.name}: {_cut(text_of(one.content))}" for one in message.responses)
+        return "tool results: " + "; ".join(
+            f"{one.name}: {cut(text_of(one.content), _EXCERPT)}" for one in message.responses
+        )
     calls = (
-        "".join(f" {call.name}({_cut(call.arguments)})" for call in message.tool_calls)
+        "".join(f" {call.name}({cut(call.arguments, _EXCERPT)})" for call in message.tool_calls)
         if isinstance(message, AssistantMessage)
         else ""
     )
-    return f"{_cut(text_of(message.content))!r}{calls}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
+    return f"{cut(text_of(message.content), _EXCERPT)!r}{calls}"

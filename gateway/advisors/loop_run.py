@@ -126,11 +126,17 @@ class ToolLoopRun:
         """How many calls the latest model message asks for."""
         return 0 if self.response is None else len(self.response.response.message.tool_calls)
 
-    def insists_on(self, name: str) -> bool:
-        """Whether the caller wants this very tool to be called."""
+    @property
+    def insisted_tool(self) -> str | None:
+        """The name of the very tool that the caller wants to be called, if it does."""
         choice = self.tool_choice
         function = cast("Mapping[str, Any]", choice).get("function") if isinstance(choice, Mapping) else None
-        return isinstance(function, Mapping) and cast("Mapping[str, Any]", function).get("name") == name
+        name = cast("Mapping[str, Any]", function).get("name") if isinstance(function, Mapping) else None
+        return name if isinstance(name, str) else None
+
+    def insists_on(self, name: str) -> bool:
+        """Whether the caller wants this very tool to be called."""
+        return self.insisted_tool == name
 
     def choice_is_met(self) -> None:
         """A tool that the caller insisted on has run: from now on the model may answer."""

@@ -1,8 +1,8 @@
 """The tool loop over a catalog: the model sees one small search tool, and whatever it has found with it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from typing_extensions import override
 
@@ -115,7 +115,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             self._index,
             self._search_tool,
             offer,
-            forced=_forced(run.tool_choice),
+            insisted=run.insisted_tool,
             earlier=request.context.get(EARLIER_TURNS, ()),
         )
         if key:
@@ -159,12 +159,3 @@ def _check(prompt: Prompt) -> None:
     choices = prompt.options.extra.get("n")
     if choices not in (None, 1):
         raise InvalidRequestError("n", "must be 1: with tools run by the gateway there is one conversation to follow")
-
-
-def _forced(tool_choice: object) -> list[str]:
-    """The tool that a request insists on by name: it must be visible from the start."""
-    if not isinstance(tool_choice, Mapping):
-        return []
-    function = cast("Mapping[str, Any]", tool_choice).get("function")
-    name = cast("Mapping[str, Any]", function).get("name") if isinstance(function, Mapping) else None
-    return [name] if isinstance(name, str) else []

@@ -9,6 +9,7 @@ from gateway.advisors.base import BaseAdvisor
 from gateway.advisors.chain import HIGHEST_PRECEDENCE
 from gateway.chat.exchange import RUN_ID, ChatClientRequest, ChatClientResponse, StopReason
 from gateway.chat.messages import Message, ToolCall, ToolResponse, ToolResponseMessage, text_of
+from indexer.errors import cut
 
 _EXCERPT: Final = 200
 
@@ -105,5 +106,4 @@ def _run_id(request: ChatClientRequest) -> str:
 
 
 def _cut(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
+    return cut(" ".join(text.split()), _EXCERPT)

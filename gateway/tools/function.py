@@ -13,6 +13,7 @@ from gateway.threads import Cancellation, run_in_thread
 from gateway.tools.callback import CompletionKeys, ToolMetadata
 from gateway.tools.context import ToolContext
 from gateway.tools.converter import JsonResultConverter, ToolCallResultConverter
+from indexer.errors import cut
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -170,13 +171,8 @@ def _what_is_wrong(tool_name: str, error: "ValidationError") -> str:
             case "extra_forbidden":
                 lines.append(f"{place} is not a parameter of this tool")
             case _:
-                lines.append(f"{place}: {mistake['msg']}, got {_shown(mistake['input'])}")
+                lines.append(f"{place}: {mistake['msg']}, got {cut(repr(mistake['input']), _MAX_SHOWN_VALUE)}")
     return (
         f"the arguments of {tool_name} do not fit: {'; '.join(lines)}. Correct them and call it again; do not repeat "
         "the same arguments."
     )
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _MAX_SHOWN_VALUE else text[: _MAX_SHOWN_VALUE - 1] + "…"

@@ -1,6 +1,7 @@
 """Schemas are judged by the quick ways and by the thorough ones alike."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -63,11 +64,20 @@ def compiles(schema: dict[str, Any]) -> bool:
 def test_a_wide_part_that_stands_in_many_places_is_refused_without_being_written_out() -> None:
     part = ["x"] * 19_000
     schema = {"type": "object", "enum": [part] * 900}
-    started = time.process_time()
     problem = schema_problem(schema, "input_schema")
-    assert time.process_time() - started < 0.1
     assert problem is not None
     assert "larger than" in problem.reason
+    assert seconds(lambda: schema_problem(schema, "input_schema")) < seconds(lambda: orjson.dumps(schema)) / 2
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The least that it takes: what else the process does only adds."""
+    took: list[float] = []
+    for _ in range(3):
+        started = time.process_time()
+        work()
+        took.append(time.process_time() - started)
+    return min(took)
 
 
 def test_a_schema_of_tuples_is_judged_as_one_of_lists() -> None:
