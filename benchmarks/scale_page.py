@@ -1,8 +1,10 @@
 """The figures of a plan as the tables of docs/scale.md, between marks that say which is which."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+from gateway.bench.markdown import markdown_table
 
 Record = Mapping[str, Any]
 
@@ -38,7 +40,7 @@ def _table(name: str, plan: Record) -> str:
 
 def _demand(plan: Record) -> str:
     demand, machine = plan["demand"], plan["machine"]
-    return _markdown(
+    return markdown_table(
         ("demand", "figure"),
         [
             ("tools", f"{demand['tools']:,}"),
@@ -81,7 +83,7 @@ def _costs(plan: Record) -> str:
         "tools held", "a search sees", "ms alone", "ms in the best batch", "bytes a tool", "changes applied a second",
         "start, s", "snapshot, GB", "to write it, s", "compaction, s",
     )  # fmt: skip
-    return f"{_markdown(heads, rows)}\n\n{beside}"
+    return f"{markdown_table(heads, rows)}\n\n{beside}"
 
 
 def _layouts(plan: Record) -> str:
@@ -102,7 +104,7 @@ def _layouts(plan: Record) -> str:
         "layout", "searches a second, a process", "processes", "nodes of two cores", "GB a process", "GB a node",
         "busy", "headroom",
     )  # fmt: skip
-    return _markdown(heads, rows)
+    return markdown_table(heads, rows)
 
 
 def _answers(plan: Record) -> str:
@@ -125,12 +127,12 @@ def _answers(plan: Record) -> str:
         "layout", "p50, ms", "p99, ms", "p99.9, ms", "p99 wanted, ms", "p99 as a node fails, ms",
         "p99 without it, ms", "searches tried again", "back after, s", "lag p50 / p99, s",
     )  # fmt: skip
-    return _markdown(heads, rows)
+    return markdown_table(heads, rows)
 
 
 def _store(plan: Record) -> str:
     store = plan["store"]
-    return _markdown(
+    return markdown_table(
         ("Qdrant", "figure"),
         [
             ("nodes", f"{store['nodes']}"),
@@ -141,11 +143,6 @@ def _store(plan: Record) -> str:
             ("nodes that may fail at the same time", f"{store['nodes_that_may_fail']}"),
         ],
     )
-
-
-def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---", *(["---:"] * (len(heads) - 1))], *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 _TABLES: Final[dict[str, Callable[[Record], str]]] = {

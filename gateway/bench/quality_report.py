@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Final
 
+from gateway.bench.markdown import markdown_table
 from gateway.bench.quality_figures import BASELINES, QualityReport, SetQuality
 from gateway.bench.retrieval_metrics import METRICS
 
@@ -38,7 +39,7 @@ def _peers(report: QualityReport) -> list[str]:
     names = list(dict.fromkeys(name for entry in report.sets for name in (*entry.peers, *entry.skipped)))
     if not names:
         return []
-    rows = [["system", *(entry.name for entry in report.sets)], ["---"] + ["---:"] * len(report.sets)]
+    rows: list[list[str]] = []
     for name in ("toolscout", *names):
         systems = [entry.product if name == "toolscout" else entry.peers.get(name) for entry in report.sets]
         if any(systems):
@@ -50,12 +51,9 @@ def _peers(report: QualityReport) -> list[str]:
         for name, why in entry.skipped.items():
             reasons.setdefault(f"{name}: {why}", []).append(entry.name)
     lines = [f"- {why} ({', '.join(sets)})" for why, sets in reasons.items()]
-    parts = ["## Peers", "nDCG@10, and p50 of a query in ms.", _markdown(rows)]
+    heads = ["system", *(entry.name for entry in report.sets)]
+    parts = ["## Peers", "nDCG@10, and p50 of a query in ms.", markdown_table(heads, rows)]
     return [*parts, "Skipped:\n\n" + "\n".join(lines)] if lines else parts
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _table(sets: Sequence[SetQuality]) -> str:
@@ -63,13 +61,13 @@ def _table(sets: Sequence[SetQuality]) -> str:
         "set", "tools", "queries", *_SHORT.values(), "±", *(name.replace("-", " ") for name in BASELINES), "gain",
         "p50 ms",
     ]  # fmt: skip
-    rows = [header, ["---"] + ["---:"] * (len(header) - 1), *(_row(entry) for entry in sets)]
+    rows = [_row(entry) for entry in sets]
     if len(sets) > 1:
         means = [f"**{fmean(entry.product.means[name] for entry in sets):.1f}**" for name in METRICS]
         baselines = [f"{fmean(entry.baselines[name].means[METRICS[0]] for entry in sets):.1f}" for name in BASELINES]
         gain = f"{fmean(entry.gain[0] for entry in sets):+.1f}"
         rows.append(["**mean**", "", "", *means, "", *baselines, gain, ""])
-    return _markdown(rows)
+    return markdown_table(header, rows)
 
 
 def _row(entry: SetQuality) -> list[str]:
@@ -92,7 +90,7 @@ def _refusals(sets: Sequence[SetQuality]) -> str:
         "set", "own kept as good", "removed: refused at 95 % kept", "as weak", "AUC",
         "negatives: refused at 95 % kept", "as weak", "AUC",
     ]  # fmt: skip
-    rows = [header, ["---"] + ["---:"] * (len(header) - 1)]
+    rows: list[list[str]] = []
     for entry in sets:
         if (abstention := entry.abstention) is None:
             continue
@@ -101,7 +99,7 @@ def _refusals(sets: Sequence[SetQuality]) -> str:
             values = (refusals.refused, refusals.refused_as_weak, refusals.auc) if refusals is not None else ()
             cells.extend([f"{value:.1f}" for value in values] or [""] * 3)
         rows.append(cells)
-    return _markdown(rows)
+    return markdown_table(header, rows)
 
 
 def _plot(sets: Sequence[SetQuality]) -> str:

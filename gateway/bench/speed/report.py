@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gateway.bench.markdown import markdown_table
+
 Record = Mapping[str, Any]
 
 _MET: Final = {True: "met", False: "MISSED", None: "not measured"}
@@ -43,7 +45,7 @@ def render_markdown(record: Record) -> str:
         parts.append(f"{'#' if number == 0 else '##'} {section.title}")
         if section.columns:
             rule = ["---:" if name in section.right else "---" for name in section.columns]
-            parts.append("\n".join("| " + " | ".join(row) + " |" for row in (section.columns, rule, *section.rows)))
+            parts.append(markdown_table(section.columns, section.rows, rule=rule))
         parts.extend(section.lines)
     return "\n\n".join(parts) + "\n"
 
