@@ -9,6 +9,9 @@ from gateway.chat.exchange import ChatClientResponse, ChatResponse, RunEvent, Ru
 from gateway.chat.messages import AssistantMessage, ToolCall, ToolResponse, ToolResponseMessage, text_of
 from gateway.tools.loop_safety import collected_text
 
+_CUT: Final = frozenset({"length", "max_tokens", "content_filter", "insufficient_system_resource", "error"})
+"""Finish reasons of a message that is not whole: what stands in its calls may be half of what was meant."""
+
 AUTO_ENDED: Final = "auto_ended"
 COLLECTED: Final = "collected"
 
@@ -16,10 +19,15 @@ COLLECTED: Final = "collected"
 def end_of(run: ToolLoopRun, response: ChatClientResponse) -> tuple[RunEvent, ...] | None:
     """The last events of a run that ends with this model message; None if its tools are ours to run."""
     calls = response.response.message.tool_calls
-    if not calls or run.limit is not None:
+    if not calls or run.limit is not None or run.tool_choice == "none":
         return tuple(_answered(run, response))
     theirs = tuple(call for call in calls if run.belongs_to_caller(call))
-    return (RunFinished(response=_returned(run, response, theirs)),) if theirs else None
+    if theirs:
+        return (RunFinished(response=_returned(run, response, theirs)),)
+    if response.response.finish_reason in _CUT:
+        message = replace(response.response.message, tool_calls=())
+        return (RunFinished(response=_with_message(response, message, response.response.finish_reason)),)
+    return None
 
 
 def _answered(run: ToolLoopRun, response: ChatClientResponse) -> Iterator[RunEvent]:
@@ -28,7 +36,7 @@ def _answered(run: ToolLoopRun, response: ChatClientResponse) -> Iterator[RunEve
     if message.tool_calls:
         content = message.content
         if not text_of(content).strip():
-            content = f"I stopped here, because {run.limit}."
+            content = f"I stopped here, because {run.limit or 'this request allows no tool calls'}."
             yield TextDelta(text=content)
         response = _with_message(response, replace(message, content=content, tool_calls=()), "stop")
     yield RunFinished(response=response)
@@ -37,13 +45,19 @@ def _answered(run: ToolLoopRun, response: ChatClientResponse) -> Iterator[RunEve
 def _returned(run: ToolLoopRun, response: ChatClientResponse, theirs: tuple[ToolCall, ...]) -> ChatClientResponse:
     """The end of a run whose next step is the caller's: only its calls are left in the message.
 
-    Calls of ours beside them were not run; the model asks for them again when it has the caller's results.
+    Calls of ours beside them were not run; the model asks for them again when it has the caller's results. Where the
+    message was cut, the finish reason goes on saying so: the last call may lack its end.
     """
     run.stop_reason = "client_tools"
     own = {spec.name for spec in run.client_tools}
     names = dict.fromkeys(call.name for call in theirs if call.name not in own)
     run.returned_tools = tuple(run.callbacks[name].spec for name in names)
-    return _with_message(response, replace(response.response.message, tool_calls=theirs), "tool_calls")
+    finish_reason = response.response.finish_reason
+    return _with_message(
+        response,
+        replace(response.response.message, tool_calls=theirs),
+        finish_reason if finish_reason in _CUT else "tool_calls",
+    )
 
 
 def direct(run: ToolLoopRun, response: ChatClientResponse, results: ToolResponseMessage) -> Iterator[RunEvent]:

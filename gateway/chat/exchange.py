@@ -14,12 +14,20 @@ class Usage:
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    other_tokens: int = 0
+    """Only in the provider's total: some count a model's thinking there and nowhere else."""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def total_tokens(self) -> int:
+        """All of them, as the provider counts."""
+        return self.prompt_tokens + self.completion_tokens + self.other_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            other_tokens=self.other_tokens + other.other_tokens,
             details=_sum_details(self.details, other.details),
         )
 
@@ -31,11 +39,15 @@ def _sum_details(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str,
         known = total.get(name)
         if isinstance(known, Mapping) and isinstance(value, Mapping):
             total[name] = _sum_details(cast("Mapping[str, Any]", known), cast("Mapping[str, Any]", value))
-        elif isinstance(known, int | float) and isinstance(value, int | float):
+        elif _are_counts(cast("object", known), value):
             total[name] = known + value
-        else:
+        elif value is not None:
             total[name] = value
     return total
+
+
+def _are_counts(*values: object) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 RUN_ID: Final = "run_id"

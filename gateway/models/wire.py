@@ -16,6 +16,7 @@ from gateway.models.wire_checks import array_at, kind_of, object_at, string_at
 from gateway.models.wire_messages import REASONING_FIELDS as REASONING_FIELDS
 from gateway.models.wire_messages import assistant_from_wire, assistant_to_wire, message_to_wire, messages_from_wire
 from gateway.models.wire_messages import call_to_wire as call_to_wire
+from gateway.models.wire_messages import new_call_id as new_call_id
 
 _NO_PARAMETERS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
@@ -132,7 +133,7 @@ def response_from_wire(body: object) -> ChatResponse:
         if told.get("content") is None and "tool_calls" not in told:
             told["content"] = ""
         if isinstance(told.get("tool_calls"), list):
-            told["tool_calls"] = [_mended_call(call, place) for place, call in enumerate(told["tool_calls"])]
+            told["tool_calls"] = [_mended_call(call) for call in told["tool_calls"]]
         message = assistant_from_wire(told, "choices[0].message")
     except InvalidRequestError as error:
         raise ModelError(f"the model's answer cannot be read: {error}") from error
@@ -146,12 +147,12 @@ def response_from_wire(body: object) -> ChatResponse:
     )
 
 
-def _mended_call(value: object, place: int) -> object:
+def _mended_call(value: object) -> object:
     """A call of an answer as it should have been: some servers give it no id, or arguments that are no string."""
     if not isinstance(value, Mapping):
         return value
     call = {**cast("Mapping[str, Any]", value)}
-    call["id"] = call.get("id") or f"call_{place}"
+    call["id"] = call.get("id") or new_call_id()
     function = call.get("function")
     if isinstance(function, Mapping):
         arguments = cast("Mapping[str, Any]", function).get("arguments")
@@ -194,9 +195,12 @@ def usage_from_wire(value: object) -> Usage | None:
     if not isinstance(value, Mapping):
         return None
     usage = cast("Mapping[str, Any]", value)
+    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    total = usage.get("total_tokens")
     return Usage(
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        other_tokens=0 if total is None else _count(total) - prompt - completion,
         details={
             name: count
             for name, count in usage.items()
@@ -210,7 +214,7 @@ def usage_to_wire(usage: Usage) -> dict[str, Any]:
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
         **usage.details,
     }
 

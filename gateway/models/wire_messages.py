@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
+from uuid import uuid4
 
 from gateway.chat.messages import (
     AssistantMessage,
@@ -123,6 +124,11 @@ def _call_from_wire(value: object, place: str) -> ToolCall:
         arguments=string_at(arguments, f"{place}.function.arguments", hint=" holding a JSON object"),
         extra=extra,
     )
+
+
+def new_call_id() -> str:
+    """An id for a call that came without; unlike any other of its conversation, whose results are told apart by it."""
+    return f"call_{uuid4().hex[:24]}"
 
 
 def call_to_wire(call: ToolCall) -> dict[str, Any]:

@@ -17,7 +17,14 @@ from gateway.chat.exchange import (
 from gateway.chat.json_text import encode_json
 from gateway.chat.messages import AssistantMessage, ToolCall, text_of
 from gateway.errors import ModelError, TruncatedStreamError
-from gateway.models.wire import REASONING_FIELDS, call_to_wire, error_from_wire, usage_from_wire, usage_to_wire
+from gateway.models.wire import (
+    REASONING_FIELDS,
+    call_to_wire,
+    error_from_wire,
+    new_call_id,
+    usage_from_wire,
+    usage_to_wire,
+)
 
 
 @dataclass(slots=True)
@@ -40,6 +47,8 @@ class ChunkAssembler:
         self._reasoning: list[str] = []
         self._reasoning_field = ""
         self._extra: dict[str, Any] = {}
+        self._beside: dict[str, Any] = {}
+        self._beside_choice: dict[str, Any] = {}
         self._calls: list[_CallParts] = []
         self._by_index: dict[int, _CallParts] = {}
 
@@ -60,23 +69,25 @@ class ChunkAssembler:
         self._model = self._model or str(chunk.get("model") or "")
         if usage := usage_from_wire(chunk.get("usage")):
             self._usage = usage
+        self._beside.update(_told(chunk, _CHUNK_FIELDS))
         for choice in cast("list[Mapping[str, Any]]", chunk.get("choices") or ()):
             if choice.get("index", 0) != 0:
                 continue  # further choices of n>1 are no part of the loop
             yield from self._delta(cast("Mapping[str, Any]", choice.get("delta") or {}))
             if choice.get("finish_reason"):
                 self.finish_reason = str(choice["finish_reason"])
+            for name, value in _told(choice, _CHOICE_FIELDS).items():
+                self._beside_choice[name] = _joined(self._beside_choice.get(name), value, growing=frozenset())
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         for name, value in delta.items():
             if value is None or name == "role":
                 continue
             if name == "content":
-                if not isinstance(value, str):
-                    raise TypeError("content is not text")
-                if value:
-                    self._text.append(value)
-                    yield TextDelta(text=value)
+                text = value if isinstance(value, str) else "".join(_texts(value))
+                if text:
+                    self._text.append(text)
+                    yield TextDelta(text=text)
             elif name in REASONING_FIELDS and isinstance(value, str):
                 if self._reasoning_field in ("", name):  # some servers send the same thought in both fields
                     self._reasoning_field = name
@@ -93,13 +104,17 @@ class ChunkAssembler:
         function = cast("Mapping[str, Any]", fragment.get("function") or {})
         parts.id = parts.id or str(fragment.get("id") or "")
         parts.name = parts.name or str(function.get("name") or "")
+        if (kind := fragment.get("type", "function")) not in ("function", None):
+            parts.extra["type"] = kind
+            body: Mapping[str, Any] = fragment.get(kind) or {}
+            parts.name = parts.name or str(body.get("name") or "")
         arguments = function.get("arguments")
         if isinstance(arguments, str):
             parts.arguments.append(arguments)
         elif arguments is not None:  # some servers send the parsed object, whole
             parts.arguments.append(encode_json(arguments).decode())
         for name, value in fragment.items():
-            if name not in ("index", "id", "function") and (name, value) != ("type", "function") and value is not None:
+            if name not in ("index", "id", "function", "type") and value is not None:
                 parts.extra[name] = _joined(parts.extra.get(name), value)
 
     def _parts_of(self, fragment: Mapping[str, Any]) -> _CallParts:
@@ -129,12 +144,12 @@ class ChunkAssembler:
         extra = {**self._extra, self._reasoning_field: reasoning} if self._reasoning_field else self._extra
         calls = tuple(
             ToolCall(
-                id=parts.id or f"call_{position}",
+                id=parts.id or new_call_id(),
                 name=parts.name,
                 arguments="".join(parts.arguments),
                 extra=parts.extra,
             )
-            for position, parts in enumerate(self._calls)
+            for parts in self._calls
         )
         return ChatResponse(
             message=AssistantMessage(content="".join(self._text), tool_calls=calls, reasoning=reasoning, extra=extra),
@@ -142,16 +157,42 @@ class ChunkAssembler:
             usage=self._usage,
             id=self._id,
             model=self._model,
+            raw={**self._beside, "choices": [self._beside_choice]} if self._beside or self._beside_choice else {},
         )
 
 
-def _joined(known: object, value: object) -> object:
-    """Unknown fields of deltas: text and lists grow, anything else is replaced."""
-    if isinstance(known, str) and isinstance(value, str):
+_CHUNK_FIELDS: Final = frozenset({"id", "object", "created", "model", "choices", "usage", "error"})
+_CHOICE_FIELDS: Final = frozenset({"index", "delta", "finish_reason"})
+_GROWING: Final = frozenset({"arguments", "input", "data", "transcript"})
+"""Texts inside objects that come in pieces: of a legacy function call, of a custom tool's call, of speech."""
+
+
+def _told(entry: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """What a chunk says beside the fields that are read: `system_fingerprint` and `logprobs`, say."""
+    return {name: value for name, value in entry.items() if name not in known and value is not None}
+
+
+def _joined(known: object, value: object, *, growing: frozenset[str] = _GROWING) -> object:
+    """Unknown fields of deltas: text and lists grow, objects do inside, anything else is replaced."""
+    if isinstance(known, str) and isinstance(value, str) and growing:
         return known + value
     if isinstance(known, list) and isinstance(value, list):
         return [*cast("list[Any]", known), *cast("list[Any]", value)]
+    if isinstance(known, Mapping) and isinstance(value, Mapping):
+        inside = dict(cast("Mapping[str, Any]", known))
+        for name, one in cast("Mapping[str, Any]", value).items():
+            inside[name] = _joined(inside.get(name), one, growing=growing if name in growing else frozenset())
+        return inside
     return value
+
+
+def _texts(parts: object) -> Iterator[str]:
+    """The texts of content that comes as parts. Raises: TypeError for anything else."""
+    if not isinstance(parts, list):
+        raise TypeError("content is neither text nor parts")
+    for part in cast("list[Mapping[str, Any]]", parts):
+        if part.get("type") == "text":
+            yield str(part["text"])
 
 
 _GAP: Final = "\n\n"
@@ -170,6 +211,10 @@ def shown_answer(run: ChatClientResponse) -> ChatResponse:
         return run.response
     content = _GAP.join([*hidden, message.content] if message.content else hidden)
     return replace(run.response, message=replace(message, content=content))
+
+
+_SHOWN_BY_DELTAS: Final = frozenset({"content", *REASONING_FIELDS})
+_MESSAGE_FIELDS: Final = _CHOICE_FIELDS | {"message"}
 
 
 class ChunkWriter:
@@ -207,11 +252,15 @@ class ChunkWriter:
         response = run.response
         if not self._text_shown and run.text:  # an answer that no delta carried, a tool's direct result say
             yield self._delta({"content": run.text})
+        if said := _told(response.message.extra, _SHOWN_BY_DELTAS):
+            yield self._delta(said)
         for index, call in enumerate(response.message.tool_calls):
             yield self._delta({"tool_calls": [{"index": index, **call_to_wire(call)}]})
-        yield self._chunk([{"index": 0, "delta": self._first({}), "finish_reason": response.finish_reason}])
-        if self._include_usage:
-            yield {**self._chunk([]), "usage": usage_to_wire(response.usage or Usage())}
+        choices = cast("list[Mapping[str, Any]]", response.raw.get("choices") or [{}])
+        end = {"index": 0, "delta": self._first({}), "finish_reason": response.finish_reason}
+        yield {**_told(response.raw, _CHUNK_FIELDS), **self._chunk([{**_told(choices[0], _MESSAGE_FIELDS), **end}])}
+        if self._include_usage and response.usage is not None:
+            yield {**self._chunk([]), "usage": usage_to_wire(response.usage)}
 
     def _delta(self, delta: dict[str, Any]) -> dict[str, Any]:
         return self._chunk([{"index": 0, "delta": self._first(delta), "finish_reason": None}])

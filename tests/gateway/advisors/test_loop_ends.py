@@ -11,10 +11,10 @@ from gateway.advisors.loop_run import ToolLoopRun
 from gateway.advisors.memory import MessageChatMemoryAdvisor
 from gateway.advisors.tool_calling import ToolCallingAdvisor
 from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
-from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, RunFinished, Usage
+from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, ChatResponse, RunFinished, Usage
 from gateway.chat.memory import InMemoryChatMemory
-from gateway.chat.messages import AssistantMessage, ToolResponseMessage, UserMessage, text_of
-from gateway.chat.prompt import Prompt
+from gateway.chat.messages import AssistantMessage, ToolCall, ToolResponseMessage, UserMessage, text_of
+from gateway.chat.prompt import ChatOptions, Prompt, ToolSpec
 from gateway.client import ChatClient
 from gateway.errors import AgentLoopDetectedError, ToolExecutionError
 from gateway.models.scripted import ScriptedChatModel, wish, with_calls
@@ -229,3 +229,68 @@ async def test_a_request_may_bring_a_check_of_its_own() -> None:
     response = await ChatClient(ScriptedChatModel(wish("work"), "stopped"), tools=[work]).call(request)
     assert response.context["stop_reason"] == "not_eligible"
     assert response.text == "stopped"
+
+
+CUT = ["length", "content_filter"]
+
+
+def cut_answer(reason: str, *calls: ToolCall, text: str = "") -> ChatResponse:
+    return ChatResponse(message=AssistantMessage(content=text, tool_calls=calls), finish_reason=reason)
+
+
+@both
+@pytest.mark.parametrize("reason", CUT)
+async def test_a_call_in_a_message_that_was_cut_is_not_run(streamed: bool, reason: str) -> None:
+    """Its arguments may lack their end, and none at all count as an empty object."""
+    ran: list[str] = []
+
+    @tool
+    def delete_files(folder: str = "/") -> str:
+        ran.append(folder)
+        return "deleted"
+
+    model = ScriptedChatModel(cut_answer(reason, ToolCall(id="c", name="delete_files", arguments=""), text="I will"))
+    response = await ask(ChatClient(model, tools=[delete_files]), streamed=streamed)
+    assert ran == []
+    assert response.text == "I will"
+    assert response.response.message.tool_calls == ()
+    assert response.response.finish_reason == reason
+    assert response.context["rounds"] == 1
+
+
+@both
+async def test_a_callers_call_that_was_cut_is_returned_with_the_word_that_it_was(streamed: bool) -> None:
+    own = ToolSpec(name="own", description="", parameters={})
+    prompt = Prompt(messages=(UserMessage(content="go"),), tools=(own,))
+    call = ToolCall(id="c", name="own", arguments='{"a": ')
+    client = ChatClient(ScriptedChatModel(cut_answer("length", call)))
+    if streamed:
+        *_, last = [event async for event in client.stream(prompt)]
+        assert isinstance(last, RunFinished)
+        response = last.response
+    else:
+        response = await client.call(prompt)
+    assert response.response.message.tool_calls == (call,)
+    assert response.response.finish_reason == "length"
+
+
+@both
+@pytest.mark.parametrize("text", ["", "Here it is."])
+async def test_a_model_that_calls_although_it_may_not_runs_nothing(streamed: bool, text: str) -> None:
+    ran: list[str] = []
+
+    @tool
+    def send(to: str) -> str:
+        ran.append(to)
+        return "sent"
+
+    call = ToolCall(id="c", name="send", arguments='{"to": "a"}')
+    client = ChatClient(
+        ScriptedChatModel(AssistantMessage(content=text, tool_calls=(call,))),
+        tools=[send],
+        options=ChatOptions(tool_choice="none"),
+    )
+    response = await ask(client, streamed=streamed)
+    assert ran == []
+    assert response.text == (text or "I stopped here, because this request allows no tool calls.")
+    assert (response.response.message.tool_calls, response.response.finish_reason) == ((), "stop")

@@ -6,6 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
+from gateway.errors import ModelHTTPError
+from gateway.models.scripted import ScriptedChatModel
+from tests.gateway.serving import http_client, services_of
+
 
 def searched(content: str) -> list[dict[str, Any]]:
     """A conversation in which the search tool has answered with this."""
@@ -30,3 +34,13 @@ async def test_a_body_nested_too_deeply_is_the_clients_fault(client: httpx.Async
     answer = await client.post("/v1/chat/completions", content=body)
     assert answer.status_code == 400
     assert "nested deeper than 256 levels" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_upstreams_header_that_http_cannot_carry_is_left_out(stream: bool) -> None:
+    refusal = ModelHTTPError(429, b"slow down", {"retry-after": "3", "x-request-id": "\u65e5"})
+    async with services_of(model=ScriptedChatModel(refusal)) as services, http_client(services) as client:
+        body = {"messages": [{"role": "user", "content": "hi"}], "stream": stream}
+        answer = await client.post("/v1/chat/completions", json=body)
+    assert (answer.status_code, answer.content, answer.headers["retry-after"]) == (429, b"slow down", "3")
+    assert "x-request-id" not in answer.headers

@@ -1,6 +1,7 @@
 """OpenAI's chat-completions JSON, in both directions."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,14 @@ from gateway.chat.json_text import encode_json
 from gateway.chat.messages import AssistantMessage, SystemMessage, ToolCall, ToolResponseMessage, UserMessage
 from gateway.chat.prompt import Prompt, ToolSpec
 from gateway.errors import InvalidRequestError, ModelError
-from gateway.models.wire import prompt_from_wire, prompt_to_wire, response_from_wire, response_to_wire
+from gateway.models.wire import (
+    prompt_from_wire,
+    prompt_to_wire,
+    response_from_wire,
+    response_to_wire,
+    usage_from_wire,
+    usage_to_wire,
+)
 from gateway.models.wire_stream import ChunkAssembler
 
 WEATHER = {
@@ -237,18 +245,39 @@ def test_an_answer_that_cannot_be_read_is_a_model_error(body: object) -> None:
 @pytest.mark.parametrize(
     ("call", "id", "arguments"),
     [
-        ({"function": {"name": "x", "arguments": "{}"}}, "call_0", "{}"),
-        ({"id": "", "function": {"name": "x", "arguments": None}}, "call_0", ""),
-        ({"id": None, "function": {"name": "x"}}, "call_0", ""),
+        ({"function": {"name": "x", "arguments": "{}"}}, None, "{}"),
+        ({"id": "", "function": {"name": "x", "arguments": None}}, None, ""),
+        ({"id": None, "function": {"name": "x"}}, None, ""),
         ({"id": "a", "function": {"name": "x", "arguments": {"q": 1}}}, "a", '{"q":1}'),
     ],
 )
 def test_a_call_that_a_server_wrote_carelessly_is_read_as_in_a_stream(
-    call: dict[str, Any], id: str, arguments: str
+    call: dict[str, Any], id: str | None, arguments: str
 ) -> None:
     response = response_from_wire({"choices": [{"message": {"content": None, "tool_calls": [call]}}]})
     [read] = response.message.tool_calls
-    assert (read.id, read.name, read.arguments) == (id, "x", arguments)
+    assert (read.name, read.arguments) == ("x", arguments)
+    assert read.id == id if id else read.id.startswith("call_")
     assembler = ChunkAssembler()
     assembler.feed({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]})
-    assert assembler.finish(done=True).message.tool_calls == (read,)
+    [streamed] = assembler.finish(done=True).message.tool_calls
+    assert replace(streamed, id=read.id) == read
+
+
+def test_usage_of_rounds_is_summed_as_the_provider_counts() -> None:
+    """Totals that hold thinking, counters that a round leaves open, and what is no counter at all."""
+    first = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40, "is_byok": False, "cost": 0.5}
+    second = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25, "is_byok": False, "cost": 0.25}
+    rounds = [
+        usage_from_wire({**first, "prompt_tokens_details": {"cached_tokens": 8, "audio_tokens": None}}),
+        usage_from_wire({**second, "prompt_tokens_details": {"cached_tokens": None}}),
+    ]
+    assert rounds[0] is not None and rounds[1] is not None
+    assert usage_to_wire(rounds[0] + rounds[1]) == {
+        "prompt_tokens": 30,
+        "completion_tokens": 10,
+        "total_tokens": 65,
+        "is_byok": False,
+        "cost": 0.75,
+        "prompt_tokens_details": {"cached_tokens": 8, "audio_tokens": None},
+    }

@@ -16,6 +16,7 @@ from gateway.chat.exchange import (
 )
 from gateway.chat.messages import AssistantMessage, ToolCall
 from gateway.errors import ModelError, TruncatedStreamError
+from gateway.models.wire import call_to_wire, response_from_wire
 from gateway.models.wire_stream import ChunkAssembler, ChunkWriter
 
 
@@ -72,7 +73,17 @@ def test_a_call_without_id_gets_one() -> None:
     response = assembled(
         chunk({"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{}"}}]}), chunk(finish="stop")
     )
-    assert response.message.tool_calls == (ToolCall(id="call_0", name="f", arguments="{}"),)
+    [call] = response.message.tool_calls
+    assert call == ToolCall(id=call.id, name="f", arguments="{}")
+    assert call.id.startswith("call_")
+
+
+def test_calls_without_id_of_several_answers_can_be_told_apart() -> None:
+    """Their results stand in one conversation, each under the id of its call."""
+    nameless = chunk({"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}, "tool_calls")
+    whole = {"choices": [{"message": {"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}] * 2}}]}
+    answers = [assembled(nameless), assembled(nameless), response_from_wire(whole)]
+    assert len({call.id for answer in answers for call in answer.message.tool_calls}) == 4
 
 
 def test_unknown_fields_of_a_call_are_kept_for_the_next_request() -> None:
@@ -164,3 +175,68 @@ def test_rounds_that_ran_here_show_their_text_but_not_their_calls() -> None:
 
 def test_an_answer_that_no_delta_carried_is_still_shown() -> None:
     assert assembled(*run_of(finished(AssistantMessage(content="42")))).message.content == "42"
+
+
+def test_what_a_model_says_beside_text_and_calls_is_streamed_too() -> None:
+    """Fields that only some answers have: a refusal came out as an empty answer."""
+    response = assembled(
+        chunk({"refusal": "I can"}),
+        chunk({"refusal": "not.", "annotations": [{"n": 1}]}),
+        chunk({"annotations": [{"n": 2}], "function_call": {"name": "f", "arguments": '{"a"'}}),
+        chunk({"function_call": {"arguments": ":1}"}, "audio": {"id": "a", "data": "AA", "expires_at": 1}}),
+        chunk({"audio": {"data": "BB", "expires_at": 2}}, "stop"),
+    )
+    chunks = run_of(RunFinished(response=ChatClientResponse(response=response)))
+    assert chunks[0]["choices"][0]["delta"] == {
+        "role": "assistant",
+        "content": "",
+        "refusal": "I cannot.",
+        "annotations": [{"n": 1}, {"n": 2}],
+        "function_call": {"name": "f", "arguments": '{"a":1}'},
+        "audio": {"id": "a", "data": "AABB", "expires_at": 2},
+    }
+    assert assembled(*chunks).message == response.message
+
+
+def test_a_thought_that_was_streamed_is_not_said_twice() -> None:
+    response = assembled(chunk({"reasoning_content": "hm"}), chunk({"content": "Hi"}, "stop"))
+    chunks = run_of(
+        ReasoningDelta(text="hm"), TextDelta(text="Hi"), RunFinished(response=ChatClientResponse(response=response))
+    )
+    assert [one["choices"][0]["delta"].get("reasoning_content") for one in chunks] == ["hm", None, None]
+
+
+def test_what_stands_beside_the_message_is_streamed_too() -> None:
+    first: dict[str, Any] = {**chunk({"content": "A"}), "system_fingerprint": "fp"}
+    first["choices"][0]["logprobs"] = {"content": [{"token": "A", "logprob": -0.5}], "refusal": None}
+    last = chunk({"content": "B"}, "stop", service_tier="default")
+    last["choices"][0]["logprobs"] = {"content": [{"token": "B", "logprob": -0.1}], "refusal": None}
+    response = assembled(first, last)
+    end = run_of(TextDelta(text="AB"), RunFinished(response=ChatClientResponse(response=response)))[-1]
+    assert (end["system_fingerprint"], end["service_tier"], end["id"]) == ("fp", "default", "run-1")
+    assert [one["token"] for one in end["choices"][0]["logprobs"]["content"]] == ["A", "B"]
+    assert end["choices"][0]["finish_reason"] == "stop"
+
+
+def test_a_call_of_a_custom_tool_is_put_together_from_its_pieces() -> None:
+    custom = {"index": 0, "id": "c", "type": "custom", "custom": {"name": "run_sql", "input": "SELECT"}}
+    more = {"index": 0, "type": "custom", "custom": {"input": " 1"}}
+    response = assembled(chunk({"tool_calls": [custom]}), chunk({"tool_calls": [more]}, "tool_calls"))
+    [call] = response.message.tool_calls
+    assert call.name == "run_sql"
+    assert call_to_wire(call) == {"id": "c", "type": "custom", "custom": {"name": "run_sql", "input": "SELECT 1"}}
+
+
+def test_content_in_parts_is_read_as_its_text() -> None:
+    parts: list[dict[str, Any]] = [
+        {"type": "thinking", "thinking": []},
+        {"type": "text", "text": "Hi"},
+        {"type": "text", "text": " you"},
+    ]
+    assert assembled(chunk({"content": parts}), chunk(finish="stop")).message.content == "Hi you"
+
+
+def test_a_stream_whose_model_counts_nothing_claims_no_counts() -> None:
+    response = assembled(chunk({"content": "A"}, "stop"))
+    chunks = run_of(RunFinished(response=ChatClientResponse(response=response)), include_usage=True)
+    assert [one["usage"] for one in chunks] == [None, None]
