@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from gateway.api.records import report_record
@@ -10,9 +11,10 @@ from gateway.cli.catalog import Catalog, open_catalog
 from gateway.cli.exits import Exit
 from gateway.cli.output import show_report, write_error, write_json
 from gateway.demo.catalog import DEMO_SOURCES, note_indexed
-from gateway.registry.remembered_sources import python_place, remember_source
+from gateway.registry.remembered_sources import python_place, remember_source, server_place
 from indexer import IndexerSettings, RegistrationReport, SourceError, merge_reports
 from indexer.sources import Source, SourceOptions, open_source
+from indexer.sources.mcp import McpSource
 from indexer.sources.python_module import PythonSource
 
 DEMO: Final = "demo"
@@ -64,8 +66,10 @@ def register_sources(catalog: Catalog, sources: Sequence[Source], settings: Inde
             except SourceError as error:
                 errors.append(error)
                 continue
-        if source.spec.startswith("mcp:"):
+        if isinstance(source, McpSource):
             remember_source(settings.home, source.name, source.spec)
+            if not source.is_url:
+                remember_source(settings.home, server_place(source.name), str(Path.cwd()))
         elif isinstance(source, PythonSource) and source.folder is not None:
             remember_source(settings.home, python_place(source.module), source.folder)
     return IndexRun(report=merge_reports(reports), errors=tuple(errors))

@@ -5,6 +5,7 @@ import importlib
 import shlex
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 from gateway.errors import ConfigurationError
@@ -15,8 +16,10 @@ _READ_TIMEOUT_SECONDS: Final = 120.0
 """The tool loop has its own, shorter limit; this one ends a call that nobody waits for any more."""
 
 
-def connector(spec: str) -> McpConnect:
+def connector(spec: str, folder: str | None = None) -> McpConnect:
     """A way to open fresh clients of one server: `mcp:https://host/mcp`, or `mcp:COMMAND ARGUMENT…`.
+
+    A command runs in `folder`, if that is still there.
 
     Raises: ConfigurationError for a specification that names neither.
     """
@@ -29,7 +32,7 @@ def connector(spec: str) -> McpConnect:
         raise ConfigurationError(f"{spec!r} is not a command line ({error}); check its quotes") from None
     if not command:
         raise ConfigurationError(f"{spec!r} names no server; write mcp:COMMAND ARGUMENT… or mcp:https://host/mcp")
-    return _over_stdio(command)
+    return _over_stdio(command, folder if folder is not None and Path(folder).is_dir() else None)
 
 
 def _over_http(url: str) -> McpConnect:
@@ -49,7 +52,7 @@ def _over_http(url: str) -> McpConnect:
     return connect
 
 
-def _over_stdio(command: list[str]) -> McpConnect:
+def _over_stdio(command: list[str], folder: str | None) -> McpConnect:
     @asynccontextmanager
     async def connect(on_gone: Callable[[], None]) -> AsyncGenerator[McpSession, None]:
         await asyncio.to_thread(importlib.import_module, "mcp")
@@ -58,7 +61,7 @@ def _over_stdio(command: list[str]) -> McpConnect:
 
         from indexer.sources.mcp_listing import with_usable_lists
 
-        parameters = StdioServerParameters(command=command[0], args=command[1:])
+        parameters = StdioServerParameters(command=command[0], args=command[1:], cwd=folder)
         transport = with_usable_lists(stdio_client(parameters), on_end=on_gone)
         async with Client(transport, read_timeout_seconds=_READ_TIMEOUT_SECONDS) as client:
             yield client

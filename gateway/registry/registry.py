@@ -9,7 +9,7 @@ from gateway.errors import ConfigurationError
 from gateway.registry.executors import PythonToolCallback, SimulatedToolCallback, UnavailableTool
 from gateway.registry.mcp_connect import connector
 from gateway.registry.mcp_upstream import McpConnect, SupervisedMcpConnection
-from gateway.registry.remembered_sources import python_place
+from gateway.registry.remembered_sources import python_place, server_place
 from gateway.tools.callback import ToolCallback, ToolMetadata
 from gateway.tools.client_tool import CallerOwnedTool
 from gateway.tools.context import ToolContext
@@ -37,7 +37,7 @@ class ToolRegistry:
         index: ToolIndex,
         *,
         sources: Callable[[], Mapping[str, str]] = dict,
-        connect: Callable[[str], McpConnect] = connector,
+        connect: Callable[[str, str | None], McpConnect] = connector,
     ) -> None:
         self._index = index
         self._sources = sources
@@ -102,10 +102,12 @@ class ToolRegistry:
         """
         known = self._connections.get(source)
         if known is None:
-            spec = self._sources().get(source)
+            sources = self._sources()
+            spec = sources.get(source)
             if spec is None:
                 return None
-            known = self._connections[source] = SupervisedMcpConnection(source, self._connect(spec))
+            connect = self._connect(spec, sources.get(server_place(source)))
+            known = self._connections[source] = SupervisedMcpConnection(source, connect)
         return known
 
     async def aclose(self) -> None:

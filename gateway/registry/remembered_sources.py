@@ -16,6 +16,11 @@ def python_place(module: str) -> str:
     return f"python:{module}"
 
 
+def server_place(name: str) -> str:
+    """Under which name the folder is kept in which an MCP server's command was given: its paths may be relative."""
+    return f"folder:{name}"
+
+
 def remember_source(home: Path, name: str, spec: str) -> None:
     """Keep under which name a source (`mcp:npx some-server`, `mcp:https://host/mcp`, a folder) was indexed."""
     home.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,12 @@
 """Indexing from the command line: what is reported, and with which exit code."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from gateway.registry.remembered_sources import remembered_sources, server_place
 from tests.gateway.cli.conftest import TOOLS, Run
 
 
@@ -63,6 +65,18 @@ def test_a_source_that_does_not_exist_is_named(run: Run, tmp_path: Path) -> None
     assert missing.code == 4
     assert "nothing.json" in missing.err
     assert "Traceback" not in missing.err
+
+
+def test_where_the_command_of_an_mcp_server_was_given_is_kept_with_it(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(__file__).parents[2] / "indexer" / "sources"
+    monkeypatch.chdir(folder)
+    command = f"mcp:{sys.executable} odd_mcp_server.py"
+    indexed = run("index", command, "--json")
+    assert indexed.json["added"] + indexed.json["unchanged"] > 0, indexed.err
+    kept = remembered_sources(home)
+    assert (kept["odd"], kept[server_place("odd")]) == (command, str(folder))
 
 
 def test_the_bar_is_on_stderr_so_that_json_stays_clean(run: Run, tools_file: Path) -> None:

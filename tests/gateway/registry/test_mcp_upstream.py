@@ -204,6 +204,16 @@ async def test_a_real_server_that_is_killed_in_mid_call_is_started_again() -> No
         await connection.aclose()
 
 
+async def test_a_command_with_a_relative_path_runs_in_its_folder_if_that_is_still_there(tmp_path: Path) -> None:
+    for folder, server in ((str(SERVER.parent), SERVER.name), (str(tmp_path / "gone"), str(SERVER))):
+        connection = SupervisedMcpConnection("mortal", connector(f"mcp:{sys.executable} {server}", folder))
+        try:
+            with anyio.fail_after(60):
+                assert result_text(await connection.call_tool("pid", {})).isdigit()
+        finally:
+            await connection.aclose()
+
+
 async def test_a_listed_tool_that_breaks_the_protocol_stops_no_call() -> None:
     connect = connector(f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(ODD_SERVER))}")
     connection = SupervisedMcpConnection("odd", connect)

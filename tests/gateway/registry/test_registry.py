@@ -15,7 +15,7 @@ from gateway.chat.messages import ToolCall
 from gateway.errors import ToolExecutionError
 from gateway.registry.mcp_upstream import McpConnect, McpSession
 from gateway.registry.registry import ToolRegistry
-from gateway.registry.remembered_sources import SOURCES_FILE, remembered_sources
+from gateway.registry.remembered_sources import SOURCES_FILE, remembered_sources, server_place
 from gateway.tools.context import ToolContext
 from gateway.tools.loop_safety import ToolExecutionMetrics
 from gateway.tools.manager import ToolCallingManager
@@ -41,11 +41,13 @@ class Shop:
     def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.opened: list[str] = []
+        self.folders: list[str | None] = []
 
-    def connector(self, spec: str) -> McpConnect:
+    def connector(self, spec: str, folder: str | None) -> McpConnect:
         @asynccontextmanager
         async def connect(on_gone: Callable[[], None]) -> AsyncGenerator[McpSession]:
             self.opened.append(spec)
+            self.folders.append(folder)
             yield self
 
         return connect
@@ -139,6 +141,15 @@ async def test_tools_of_one_mcp_source_share_a_connection_that_the_first_call_op
         assert (await run(registry, other, order_id="A-2"))[1] is True
     assert shop.opened == ["mcp:shop-server"]
     assert shop.calls == [("refund_order", {"order_id": "A-1"}), ("fail", {"order_id": "A-2"})]
+
+
+async def test_a_server_is_started_in_the_folder_in_which_its_command_was_given() -> None:
+    shop = Shop()
+    definition = tool("refund", ToolExecutor(kind="mcp", config={"source": "shop", "tool": "refund_order"}))
+    sources = {"shop": "mcp:shop-server --repository .", server_place("shop"): "/srv/shop"}
+    async with registry_of(shop, sources) as registry:
+        assert await run(registry, definition, order_id="A-1") == ("done", False)
+    assert (shop.opened, shop.folders) == (["mcp:shop-server --repository ."], ["/srv/shop"])
 
 
 async def test_a_damaged_list_of_sources_costs_the_tools_that_need_it_and_says_where_it_is_in_the_log_only(
