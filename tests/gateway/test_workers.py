@@ -12,16 +12,10 @@ import httpx
 import pytest
 
 from gateway.home import live_server, read_server_record
-from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
+from tests.qdrant_stub.server import QdrantStub, StubServer
 
 _TRIES = 2000
 _LONGEST_SECONDS = 90
-
-
-@pytest.fixture
-def qdrant() -> Iterator[tuple[QdrantStub, StubServer]]:
-    with running_stub() as running:
-        yield running
 
 
 def started(home: Path, url: str, *, encoder: str = "hashing") -> "subprocess.Popen[str]":

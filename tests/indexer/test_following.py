@@ -1,7 +1,7 @@
 """Indexes over one Qdrant server, spoken to over HTTP: news, silence, recovery, and a start while it is away."""
 
 import logging
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,14 +14,8 @@ from indexer.opening import Timers, open_index
 from indexer.search import SearchScope, ToolSearchRequest, ToolSearchResponse
 from indexer.settings import IndexerSettings, QdrantSettings
 from tests.indexer.catalogs import SHOP, CountingEmbedder, tool
-from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
+from tests.qdrant_stub.server import QdrantStub, StubServer
 from tests.ticking import Clock, Ticks
-
-
-@pytest.fixture
-def qdrant() -> Iterator[tuple[QdrantStub, StubServer]]:
-    with running_stub() as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Moving a catalog to another encoder and back, on a server that gateways go on using, and embedded."""
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ from indexer.search import SearchScope, ToolSearchRequest
 from indexer.settings import IndexerSettings, QdrantSettings
 from indexer.stores.edge import EdgeToolStore
 from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, tool
-from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
+from tests.qdrant_stub.server import QdrantStub, StubServer
 from tests.ticking import Ticks
 
 OLD, NEW = "old", "new"
@@ -37,12 +37,6 @@ WIDTHS = {OLD: 64, NEW: 48, "third": 32}
 
 def embedder(encoder: str) -> CountingEmbedder:
     return CountingEmbedder(encoder, WIDTHS[encoder])
-
-
-@pytest.fixture
-def qdrant() -> Iterator[tuple[QdrantStub, StubServer]]:
-    with running_stub() as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """A catalog that is searched on its Qdrant server, over HTTP: what holds as with the replica, and what does not."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,17 +14,11 @@ from indexer.settings import IndexerSettings
 from indexer.vector_index import VectorToolIndex
 from tests.indexer.catalogs import BROKEN, SHOP, CountingEmbedder, tool
 from tests.indexer.on_server import on_server, opened, settings_for
-from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
+from tests.qdrant_stub.server import QdrantStub, StubServer
 
 QUERY = "POST /collections/([^/]+)/points/query/batch"
 COUNT = "POST /collections/([^/]+)/points/count"
 FILLING = [tool(f"filler_{number}", "x" * 2000, namespace="filler") for number in range(10)]
-
-
-@pytest.fixture
-def qdrant() -> Iterator[tuple[QdrantStub, StubServer]]:
-    with running_stub() as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What a catalog on a server is like as a whole: when it is measured, what is kept, what answers say until then."""
 
 import logging
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,18 +16,12 @@ from indexer.server_measure import CatalogMeasure, load_measure, save_measure
 from indexer.settings import IndexerSettings
 from tests.indexer.catalogs import DIMENSIONS, CountingEmbedder, tool
 from tests.indexer.on_server import on_server, settings_for
-from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
+from tests.qdrant_stub.server import QdrantStub, StubServer
 from tests.ticking import Clock
 
 QUERY = "POST /collections/([^/]+)/points/query/batch"
 COUNT = "POST /collections/([^/]+)/points/count"
 TOOLS = [tool(f"mend_{thing}", f"Mends a {thing}.", namespace="shop") for thing in "abcdefghijklmnopqrstuvwx"]
-
-
-@pytest.fixture
-def qdrant() -> Iterator[tuple[QdrantStub, StubServer]]:
-    with running_stub() as running:
-        yield running
 
 
 @pytest.fixture

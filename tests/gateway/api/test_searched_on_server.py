@@ -1,6 +1,6 @@
 """A catalog past the memory budget, over HTTP and MCP: what is found is labelled as it is from a replica."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,12 @@ from indexer.server_index import ServerToolIndex
 from tests.gateway.serving import http_client
 from tests.indexer.catalogs import SHOP, tool
 from tests.indexer.on_server import on_server, settings_for
-from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
+from tests.qdrant_stub.server import QdrantStub, StubServer
 from tests.ticking import Clock
 
 THINGS = ("invoices", "tickets", "mailboxes", "branches", "recipes", "buckets", "pages", "players", "reports", "roles",
           "sheets", "slides")  # fmt: skip
 TOOLS = [*SHOP, *(tool(f"list_{thing}", f"Lists all {thing} of an account.", namespace="office") for thing in THINGS)]
-
-
-@pytest.fixture
-def qdrant() -> Iterator[tuple[QdrantStub, StubServer]]:
-    with running_stub() as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """A gateway whose Qdrant server goes away: what its HTTP interface says, and that it recovers by itself."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import httpx
@@ -14,16 +14,10 @@ from indexer.settings import IndexerSettings, QdrantSettings
 from tests.gateway.api.conftest import REFUND
 from tests.gateway.serving import http_client
 from tests.indexer.catalogs import CountingEmbedder
-from tests.qdrant_stub.server import QdrantStub, StubServer, running_stub
+from tests.qdrant_stub.server import QdrantStub, StubServer
 from tests.ticking import Clock, Ticks
 
 MAIL = {"name": "send_mail", "namespace": "mail", "description": "Send an e-mail to a person."}
-
-
-@pytest.fixture
-def qdrant() -> Iterator[tuple[QdrantStub, StubServer]]:
-    with running_stub() as running:
-        yield running
 
 
 @pytest.fixture
