@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.cli.catalog import catalog_home
 from gateway.registry.remembered_sources import remembered_sources, server_place
 from tests.gateway.cli.conftest import TOOLS, Run
 
@@ -68,14 +69,14 @@ def test_a_source_that_does_not_exist_is_named(run: Run, tmp_path: Path) -> None
 
 
 def test_where_the_command_of_an_mcp_server_was_given_is_kept_with_it(
-    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = Path(__file__).parents[2] / "indexer" / "sources"
     monkeypatch.chdir(folder)
     command = f"mcp:{sys.executable} odd_mcp_server.py"
     indexed = run("index", command, "--json")
     assert indexed.json["added"] + indexed.json["unchanged"] > 0, indexed.err
-    kept = remembered_sources(home)
+    kept = remembered_sources(catalog_home())
     assert (kept["odd"], kept[server_place("odd")]) == (command, str(folder))
 
 
