@@ -2,9 +2,9 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Final, cast, get_args, get_type_hints, overload
 
 from gateway.chat.messages import Content
 from gateway.chat.prompt import ToolSpec
@@ -90,11 +90,19 @@ class FunctionToolCallback:
         try:
             if inspect.iscoroutinefunction(inspect.unwrap(self._function)):
                 return await self._function(**arguments)
-            call = functools.partial(self._function, **arguments)
+            call = functools.partial(_yielded, self._function, arguments)
             result = await run_in_thread(call, name=f"the tool {self._spec.name}", cancellation=cancellation)
+            if inspect.isasyncgen(result):
+                return [one async for one in cast("AsyncGenerator[object]", result)]
             return await result if inspect.isawaitable(result) else result
         except SystemExit as error:  # code written as a script leaves so; it would end the whole process
             raise ToolExecutionError(f"{self._spec.name} tried to exit the program (code {error.code})") from error
+
+
+def _yielded(function: Callable[..., Any], arguments: Mapping[str, Any]) -> object:
+    """What the function returns, or all that it yields: a generator's work is done here too, not where it is read."""
+    result = function(**arguments)
+    return list(cast("Generator[object]", result)) if inspect.isgenerator(result) else result
 
 
 @overload

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
@@ -129,6 +130,30 @@ async def test_a_synchronous_function_runs_in_a_worker_thread() -> None:
         return threading.current_thread().name
 
     assert await run(where) != threading.current_thread().name
+
+
+async def test_what_generators_yield_is_the_result_and_is_made_where_functions_run() -> None:
+    threads: list[int] = []
+
+    @tool
+    def pages(count: int) -> Iterator[str]:
+        """Read pages."""
+        threads.append(threading.get_ident())
+        if not count:
+            raise ValueError("no pages")
+        yield from (f"page {number}" for number in range(count))
+
+    @tool
+    async def events(count: int) -> AsyncIterator[int]:
+        """Read events."""
+        for number in range(count):
+            yield number
+
+    assert await run(pages, count=2) == '["page 0","page 1"]'
+    assert await run(events, count=3) == "[0,1,2]"
+    with pytest.raises(ValueError, match="^no pages$"):
+        await run(pages, count=0)
+    assert threading.get_ident() not in threads
 
 
 async def test_results_are_json_and_nothing_is_done_and_none_is_null() -> None:
