@@ -5,7 +5,7 @@ The commands must answer at once, and importing an HTTP client library takes lon
 
 import http.client
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -13,6 +13,8 @@ from gateway.errors import GatewayError
 
 Record: TypeAlias = dict[str, Any]
 
+PAGE: Final = 1000
+"""Tools listed in one request: what a gateway answers with at most."""
 _TIMEOUT_SECONDS: Final = 60.0
 _BULK_TIMEOUT_SECONDS: Final = 600.0
 
@@ -46,9 +48,42 @@ class RemoteGateway:
         body = b"".join(line + b"\n" for line in lines)
         return self._json("POST", path, body, "application/x-ndjson", timeout=_BULK_TIMEOUT_SECONDS)
 
-    def delete(self, path: str) -> Record:
-        """What a DELETE answers; empty for an answer without a body."""
-        return self._json("DELETE", path)
+    def tool(self, namespace: str, name: str) -> Record | None:
+        """Everything about one tool; None where there is none of that name."""
+        return self._of_tool("GET", namespace, name)
+
+    def delete_tool(self, namespace: str, name: str) -> bool:
+        """Delete one tool; whether there was one of that name."""
+        return self._of_tool("DELETE", namespace, name) is not None
+
+    def tools(
+        self,
+        namespaces: Sequence[str],
+        tags: Sequence[str],
+        offset: int,
+        limit: int,
+        *,
+        quarantined: bool = False,
+        pinned: bool = False,
+    ) -> list[Record]:
+        """Tools in order of namespace and name, fetched page by page; of some kind only, if one is asked for."""
+        kinds = {"quarantined": quarantined, "pinned": pinned}
+        asked = {kind: "true" for kind, is_asked in kinds.items() if is_asked}
+        found: list[Record] = []
+        while len(found) < limit:
+            size = min(PAGE, limit - len(found))
+            page = self.get(
+                "/v1/tools",
+                namespace=list(namespaces),
+                tag=list(tags),
+                offset=offset + len(found),
+                limit=size,
+                **asked,
+            )["tools"]
+            found += page
+            if len(page) < size:
+                break
+        return found
 
     def stream_events(self, path: str, body: Mapping[str, Any]) -> Iterator[Record]:
         """The JSON events of a server-sent stream, up to its `[DONE]`."""
@@ -63,6 +98,16 @@ class RemoteGateway:
             raise RemoteError(f"the stream of the gateway at {self.url} broke: {error}; ask again") from error
         finally:
             connection.close()
+
+    def _of_tool(self, method: str, namespace: str, name: str) -> Record | None:
+        # Escaped: the name of a tool may hold a slash.
+        path = f"/v1/tools/{quote(namespace, safe='')}/{quote(name, safe='')}"
+        try:
+            return self._json(method, path)
+        except RemoteError as error:
+            if error.status == 404:
+                return None
+            raise
 
     def _json(
         self,
@@ -110,11 +155,6 @@ class RemoteGateway:
             f"{_problem_text(problem)}",
             status=response.status,
         )
-
-
-def path_of(*parts: str) -> str:
-    """A path of escaped parts: a tool's name may hold a slash."""
-    return "/" + "/".join(quote(part, safe="") for part in parts)
 
 
 def _values(value: object) -> list[object]:

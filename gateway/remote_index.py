@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import anyio.to_thread
 
 from gateway.errors import RegistryError
-from gateway.remote import RemoteError, RemoteGateway, path_of
+from gateway.remote import PAGE, RemoteGateway
 from indexer import (
     IndexStats,
     RegistrationReport,
@@ -22,7 +22,6 @@ from indexer import (
     definition_from_record,
 )
 
-_PAGE: Final = 1000
 T = TypeVar("T")
 
 
@@ -43,16 +42,7 @@ class RemoteToolIndex:
 
     async def delete(self, keys: Iterable[ToolKey]) -> int:
         """Delete tools; how many there were."""
-        deleted = 0
-        for key in keys:
-            try:
-                await _threaded(self._gateway.delete, path_of("v1", "tools", key.namespace, key.name))
-            except RemoteError as error:
-                if error.status != 404:
-                    raise
-            else:
-                deleted += 1
-        return deleted
+        return sum([await _threaded(self._gateway.delete_tool, key.namespace, key.name) for key in keys])
 
     async def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
         """As the gateway answers it; tools that the caller has found already are put last here.
@@ -95,13 +85,8 @@ class RemoteToolIndex:
 
     async def get(self, key: ToolKey) -> StoredTool | None:
         """A tool that is active or quarantined."""
-        try:
-            record = await _threaded(self._gateway.get, path_of("v1", "tools", key.namespace, key.name))
-        except RemoteError as error:
-            if error.status == 404:
-                return None
-            raise
-        return _stored(record)
+        record = await _threaded(self._gateway.tool, key.namespace, key.name)
+        return None if record is None else _stored(record)
 
     async def resolve(self, names: Iterable[str], scope: SearchScope) -> dict[str, ToolDefinition]:
         """The tools behind model-facing aliases, found as exact names, five a search."""
@@ -116,14 +101,7 @@ class RemoteToolIndex:
         self, scope: SearchScope, *, offset: int = 0, limit: int = 100, quarantined: bool = False
     ) -> Sequence[StoredTool]:
         """Tools in order of namespace and name, fetched page by page."""
-        tools: list[StoredTool] = []
-        while len(tools) < limit:
-            size = min(_PAGE, limit - len(tools))
-            page = await self._page(scope, offset + len(tools), size, quarantined="true" if quarantined else None)
-            tools += page
-            if len(page) < size:
-                break
-        return tools
+        return await self._listed(scope, offset, limit, quarantined=quarantined)
 
     async def namespaces(self, scope: SearchScope) -> dict[str, int]:
         """Namespaces in scope and how many active tools each holds."""
@@ -133,8 +111,8 @@ class RemoteToolIndex:
 
     async def pinned(self, scope: SearchScope) -> Sequence[ToolDefinition]:
         """Tools that every request shows."""
-        page = await self._page(scope, 0, _PAGE, pinned="true")
-        return [stored.definition for stored in page if stored.definition.pinned]
+        listed = await self._listed(scope, 0, PAGE, pinned=True)
+        return [stored.definition for stored in listed if stored.definition.pinned]
 
     async def stats(self) -> IndexStats:
         return IndexStats(**await _threaded(self._gateway.get, "/v1/stats"))
@@ -142,14 +120,10 @@ class RemoteToolIndex:
     async def aclose(self) -> None:
         """Nothing is held open."""
 
-    async def _page(self, scope: SearchScope, offset: int, limit: int, **query: object) -> list[StoredTool]:
-        namespaces = sorted(scope.namespaces) if scope.namespaces is not None else []
-        answer = await anyio.to_thread.run_sync(
-            lambda: self._gateway.get(
-                "/v1/tools", namespace=namespaces, tag=sorted(scope.tags), offset=offset, limit=limit, **query
-            )
-        )
-        return [_stored(record) for record in answer["tools"]]
+    async def _listed(self, scope: SearchScope, offset: int, limit: int, **kind: bool) -> list[StoredTool]:
+        namespaces = sorted(scope.namespaces or ())
+        records = await _threaded(self._gateway.tools, namespaces, sorted(scope.tags), offset, limit, **kind)
+        return [_stored(record) for record in records]
 
     async def _reference(self, result: dict[str, Any]) -> ToolReference:
         """A result with its whole definition: a search answers with what a model needs, which is less."""
@@ -176,5 +150,5 @@ def _stored(record: dict[str, Any]) -> StoredTool:
     )
 
 
-async def _threaded(call: Callable[..., T], *arguments: object) -> T:
-    return await anyio.to_thread.run_sync(lambda: call(*arguments))
+async def _threaded(call: Callable[..., T], *arguments: object, **options: object) -> T:
+    return await anyio.to_thread.run_sync(lambda: call(*arguments, **options))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from gateway.remote import Record, RemoteError, RemoteGateway, path_of
+from gateway.remote import Record, RemoteGateway
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -17,8 +17,6 @@ T = TypeVar("T")
 _BATCH: Final = 500
 """Tools sent to a gateway in one request: each is durable before the next leaves."""
 _BATCH_BYTES: Final = 4 * 1024 * 1024
-_PAGE: Final = 1000
-"""Tools listed in one request: what a gateway answers with at most."""
 
 
 class RemoteCatalog:
@@ -50,27 +48,13 @@ class RemoteCatalog:
     def tools(
         self, namespaces: Sequence[str], tags: Sequence[str], offset: int, limit: int, *, quarantined: bool
     ) -> list[Record]:
-        found: list[Record] = []
-        while len(found) < limit:
-            size = min(_PAGE, limit - len(found))
-            answer = self.gateway.get(
-                "/v1/tools",
-                namespace=list(namespaces),
-                tag=list(tags),
-                offset=offset + len(found),
-                limit=size,
-                quarantined="true" if quarantined else None,
-            )
-            found += answer["tools"]
-            if len(answer["tools"]) < size:
-                break
-        return found
+        return self.gateway.tools(namespaces, tags, offset, limit, quarantined=quarantined)
 
     def tool(self, namespace: str, name: str) -> Record | None:
-        return _unless_missing(self.gateway.get, path_of("v1", "tools", namespace, name))
+        return self.gateway.tool(namespace, name)
 
     def delete(self, namespace: str, name: str) -> bool:
-        return _unless_missing(self.gateway.delete, path_of("v1", "tools", namespace, name)) is not None
+        return self.gateway.delete_tool(namespace, name)
 
     def stats(self) -> Record:
         return self.gateway.get("/v1/stats")
@@ -95,16 +79,6 @@ class RemoteCatalog:
             done += len(batch)
             progress(done)
         return replace(whole, seconds=time.monotonic() - started)
-
-
-def _unless_missing(ask: Callable[[str], Record], path: str) -> Record | None:
-    """The answer, or None where the gateway knows no such thing. Raises: RemoteError for any other refusal."""
-    try:
-        return ask(path)
-    except RemoteError as error:
-        if error.status == 404:
-            return None
-        raise
 
 
 def _batches(
