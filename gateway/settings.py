@@ -3,9 +3,13 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 from urllib.parse import urlsplit
 
 from gateway.errors import ConfigurationError
+
+MOST_TOOL_SECONDS: Final = 3600
+"""The longest that an operator can let a tool run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +97,9 @@ class GatewaySettings:
             loop=ToolLoopSettings(
                 max_rounds=_whole_number(env, "TOOLSCOUT_MAX_ROUNDS", 10, low=1, high=100),
                 max_results=_whole_number(env, "TOOLSCOUT_MAX_RESULTS", 5, low=1, high=20),
-                tool_timeout_seconds=float(_whole_number(env, "TOOLSCOUT_TOOL_TIMEOUT", 30, low=1, high=3600)),
+                tool_timeout_seconds=float(
+                    _whole_number(env, "TOOLSCOUT_TOOL_TIMEOUT", 30, low=1, high=MOST_TOOL_SECONDS)
+                ),
                 search_context=bool(_whole_number(env, "TOOLSCOUT_SEARCH_CONTEXT", 1, low=0, high=1)),
                 max_calls=_whole_number(env, "TOOLSCOUT_MAX_CALLS", 200, low=1, high=100_000),
             ),

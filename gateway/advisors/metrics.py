@@ -9,6 +9,7 @@ from gateway.advisors.base import BaseAdvisor
 from gateway.advisors.chain import HIGHEST_PRECEDENCE
 from gateway.advisors.loop_run import ROUND
 from gateway.chat.exchange import ChatClientRequest, ChatClientResponse
+from gateway.chat.json_text import whole_text
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter as TelemetryCounter
@@ -97,7 +98,7 @@ class ToolLoopMetricsAdvisor(BaseAdvisor):
         self._add(ITERATIONS, 1)
         visible = {tool.name for tool in request.prompt.tools}
         for call in response.response.message.tool_calls:
-            self._add(CALLS, 1, tool=self._labels.of(call.name) if call.name in visible else OTHER)
+            self._add(CALLS, 1, tool=self._labels.of(whole_text(call.name)) if call.name in visible else OTHER)
         usage = response.response.usage
         if usage is not None:
             place = int(request.context.get(ROUND, 1))

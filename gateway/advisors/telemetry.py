@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from gateway.advisors.chain import LOWEST_PRECEDENCE, CallAdvisorChain
 from gateway.advisors.chat_model import close_stream
 from gateway.chat.exchange import ChatClientRequest, ChatClientResponse, ChatResponse, RunEvent, RunFinished
+from gateway.chat.json_text import whole_text
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
@@ -56,7 +57,7 @@ class ChatSpanAdvisor:
     def _begin(self, request: ChatClientRequest) -> "Span":
         from opentelemetry.trace import SpanKind
 
-        model = request.prompt.options.model
+        model = whole_text(request.prompt.options.model)
         attributes: dict[str, Any] = {"gen_ai.operation.name": "chat"}
         if model:
             attributes["gen_ai.request.model"] = model
@@ -64,10 +65,10 @@ class ChatSpanAdvisor:
 
 
 def _told(span: "Span", response: ChatResponse) -> None:
-    span.set_attribute("gen_ai.response.finish_reasons", [response.finish_reason])
+    span.set_attribute("gen_ai.response.finish_reasons", [whole_text(response.finish_reason)])
     for name, value in (("id", response.id), ("model", response.model)):
         if value:
-            span.set_attribute(f"gen_ai.response.{name}", value)
+            span.set_attribute(f"gen_ai.response.{name}", whole_text(value))
     usage = response.usage
     if usage is None:
         return

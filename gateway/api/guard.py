@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Request
 from fastapi.responses import Response
+from starlette.requests import ClientDisconnect
 
 from gateway.api.errors import ProblemError, answer_to, render
 from indexer import DEFAULT_TENANT
@@ -100,6 +101,8 @@ class RequestGuard:
             else:
                 response = await endpoint(Request(scope, receive))
                 await response(scope, receive, send_with_id)
+        except ClientDisconnect:  # in the middle of its own body: nobody reads the answer, and nothing has failed
+            await Response(status_code=499)(scope, receive, send_with_id)
         except Exception as error:  # the last handler before the server: every failure gets an answer and a log line
             if started:
                 raise
@@ -115,16 +118,18 @@ class RequestGuard:
         given = _bearer(authorization)
         if self._settings.operator_token and _equal(given, self._settings.operator_token):
             return _OPERATOR
-        if self._settings.api_key is None or scope["path"] in _OPEN_PATHS:
+        if self._settings.api_key is None:
             return _ANYONE
-        if not _equal(given, self._settings.api_key):
+        if _equal(given, self._settings.api_key):
+            return _KEY_HOLDER
+        if scope["path"] not in _OPEN_PATHS:
             raise ProblemError(
                 401,
                 "unauthorized",
                 "this gateway asks for its key: send the header 'Authorization: Bearer KEY'",
                 headers={"www-authenticate": "Bearer"},
             )
-        return _KEY_HOLDER
+        return _ANYONE
 
     def _check_host(self, host: str) -> None:
         if self._settings.hosts is not None and _host_name(host) not in self._settings.hosts:

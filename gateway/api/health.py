@@ -1,14 +1,18 @@
 """Whether the gateway lives, and whether it can answer."""
 
 import os
+from typing import Final
 
 from fastapi import APIRouter, Request
 
 from gateway.api.answers import JsonAnswer
-from gateway.api.dependencies import ServicesOf
+from gateway.api.dependencies import CallerOf, ServicesOf
 from gateway.home import SERVICE_NAME
 
 router = APIRouter(tags=["health"])
+
+_PROBLEM: Final = "the catalog cannot be followed; ask with the gateway's key for the reason, or read its log"
+"""To those without the key: the reason may name the store's address or path."""
 
 
 @router.get("/healthz", summary="Is the process alive?")
@@ -21,12 +25,14 @@ async def healthz(request: Request) -> JsonAnswer:
 
 
 @router.get("/readyz", summary="Can it answer searches?")
-async def readyz(services: ServicesOf) -> JsonAnswer:
+async def readyz(services: ServicesOf, caller: CallerOf) -> JsonAnswer:
     """Answers once the catalog is open, with how far it has come.
 
-    A gateway whose store is away is ready, too: it searches what it knows, and says here that it is stale and why.
+    A gateway whose store is away is ready, too: it searches what it knows, and says here that it is stale, and why to
+    those who have its key.
     """
     stats = await services.index.stats()
+    told_why = services.settings.api_key is None or bool(caller.principal)
     return JsonAnswer(
         {
             "status": "ready",
@@ -34,6 +40,6 @@ async def readyz(services: ServicesOf) -> JsonAnswer:
             "catalog_revision": stats.catalog_revision,
             "stale": stats.stale,
             "silence_seconds": stats.silence_seconds,
-            "problem": stats.problem,
+            "problem": stats.problem if told_why or not stats.problem else _PROBLEM,
         }
     )

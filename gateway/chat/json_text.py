@@ -25,6 +25,14 @@ def encode_json(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
+def whole_text(text: str) -> str:
+    """The text with halves of characters written as escapes: models and clients send them, and UTF-8 cannot hold them.
+
+    For what leaves by other ways than JSON: one name with such a half would keep all metrics or spans from going out.
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def decode_json(text: str | bytes, *, strict: bool = False, unique_keys: bool = False) -> Any:  # noqa: ANN401  whatever was written
     """The value of a JSON text; `strict` refuses numbers that JSON does not have (NaN, 1e999).
 

@@ -4,9 +4,10 @@ The list never changes with what was searched: revision 2026-07-28 of the protoc
 """
 
 import json
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway.errors import ToolArgumentsError
+from gateway.errors import GatewayError, ToolArgumentsError
 from gateway.mcp_server.catalog_tools import (
     DETAILS_OUTPUT_SCHEMA,
     DETAILS_SCHEMA,
@@ -17,17 +18,23 @@ from gateway.mcp_server.catalog_tools import (
     CatalogTools,
 )
 from gateway.tools.context import ToolContext
-from indexer import ToolIndex
+from indexer import IndexerError, ToolIndex
 
 if TYPE_CHECKING:
     from mcp.server import Server
     from mcp_types import CallToolResult, Tool
+
+logger = logging.getLogger(__name__)
 
 INSTRUCTIONS: Final = (
     "This server searches a large catalog of tools. Call search_tools with what you need to do, in any language, "
     "then get_tool_details for the exact parameters of a tool you want to use."
 )
 
+_UNAVAILABLE: Final = (
+    "The catalog cannot answer right now. Do not call this again for now: go on with the tools you have, and say what "
+    "cannot be done."
+)
 _LIST_TTL_MS: Final = 300_000
 
 
@@ -61,6 +68,9 @@ def build_mcp_server(index: ToolIndex, *, version: str = "", max_results: int = 
             answer = await catalog.call(parameters.name, parameters.arguments or {}, ToolContext())
         except ToolArgumentsError as problem:
             return _result(str(problem), is_error=True)
+        except (IndexerError, GatewayError) as error:
+            logger.warning("%s could not be answered: %s", parameters.name, error)
+            return _result(_UNAVAILABLE, is_error=True)
         return _result(json.dumps(answer, ensure_ascii=False), structured=answer)
 
     return Server(

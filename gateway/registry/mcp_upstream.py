@@ -25,6 +25,10 @@ _PATIENT_FAILURES: Final = 3
 """Attempts in a row that may fail before calls stop waiting for the next one."""
 
 
+_MAX_ERROR_TEXT: Final = 1000
+"""Characters: a server's refusal may be of any length, and the SDK's complaint holds the whole result."""
+
+
 class McpSession(Protocol):
     """What the supervisor needs of an open client."""
 
@@ -175,13 +179,14 @@ class SupervisedMcpConnection:
             if error.code == _CONNECTION_CLOSED:
                 gone.set()
                 return
-            _fail(call, f"The MCP server {self.name!r} refused the call: {error.message}")
+            _fail(call, f"The MCP server {self.name!r} refused the call: {error.message[:_MAX_ERROR_TEXT]}")
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError):
             gone.set()
         except (RuntimeError, ValueError) as error:
             # The SDK's ways to say that a result is not what the tool's output schema or the protocol promises.
-            logger.warning("MCP server %r: bad result of %r: %s", self.name, call.name, error)
-            _fail(call, f"The MCP server {self.name!r} gave a result of {call.name!r} that is not valid: {error}")
+            told = str(error)[:_MAX_ERROR_TEXT]
+            logger.warning("MCP server %r: bad result of %r: %s", self.name, call.name, told)
+            _fail(call, f"The MCP server {self.name!r} gave a result of {call.name!r} that is not valid: {told}")
         else:
             if not call.result.done():
                 call.result.set_result(result)

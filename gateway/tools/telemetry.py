@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from gateway.chat.json_text import whole_text
 from gateway.chat.messages import ToolCall, ToolResponse
 from gateway.tools.search_tool import SEARCH_TOOL_NAME
 
@@ -35,13 +36,14 @@ class ToolSpans:
     @contextmanager
     def _span(self, call: ToolCall) -> Generator[Told]:
         operation = "retrieval" if call.name == SEARCH_TOOL_NAME else "execute_tool"
+        name = whole_text(call.name)
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": operation,
-            "gen_ai.tool.name": call.name,
-            "gen_ai.tool.call.id": call.id,
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.id": whole_text(call.id),
             "gen_ai.tool.type": "function",
         }
-        with self._tracer.start_as_current_span(f"{operation} {call.name}", attributes=attributes) as span:
+        with self._tracer.start_as_current_span(f"{operation} {name}", attributes=attributes) as span:
 
             def told(response: ToolResponse) -> None:
                 if response.is_error:

@@ -18,8 +18,8 @@ from gateway.advisors.metrics import (
 )
 from gateway.advisors.trace import ThinkTraceAdvisor, Thought, ToolCallTraceAdvisor, ToolTrace
 from gateway.chat.exchange import Usage
-from gateway.chat.messages import AssistantMessage
-from gateway.chat.prompt import Prompt
+from gateway.chat.messages import AssistantMessage, ToolCall, UserMessage
+from gateway.chat.prompt import Prompt, ToolSpec
 from gateway.client import ChatClient
 from gateway.models.scripted import ScriptedChatModel, wish
 from gateway.tools.function import FunctionToolCallback, tool
@@ -159,3 +159,16 @@ def test_counts_are_rendered_for_prometheus() -> None:
         "agent_tool_loop_iterations_total 2",
     ]
     assert CountingSink().prometheus_text() == ""
+
+
+async def test_a_tools_name_with_half_a_character_does_not_keep_the_counts_from_going_out() -> None:
+    """Names of a client's own tools are the client's; one such name answered every later scrape with 500."""
+    sink = CountingSink()
+    call = ToolCall(id="c", name="a\ud83d", arguments="{}")
+    client = ChatClient(
+        ScriptedChatModel(AssistantMessage(tool_calls=(call,))), advisors=[ToolLoopMetricsAdvisor(sink)]
+    )
+    own = ToolSpec(name="a\ud83d", description="", parameters={})
+    await client.call(Prompt(messages=(UserMessage(content="go"),), tools=(own,)))
+    assert sink.count(CALLS, tool="a\\ud83d") == 1
+    assert 'agent_tool_calls_total{tool="a\\\\ud83d"} 1' in sink.prometheus_text().encode().decode()

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from gateway.advisors.telemetry import ChatSpanAdvisor
+from gateway.advisors.tool_calling import ToolCallingAdvisor
 from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
 from gateway.chat.exchange import Usage
-from gateway.chat.messages import AssistantMessage, UserMessage
+from gateway.chat.messages import AssistantMessage, ToolCall, UserMessage
 from gateway.chat.prompt import ChatOptions, Prompt
 from gateway.client import ChatClient
 from gateway.errors import ModelError
@@ -115,3 +116,26 @@ async def test_without_a_tracer_that_of_the_process_is_used() -> None:
     client = ChatClient(ScriptedChatModel(wish("fails"), "done"), advisors=[ChatSpanAdvisor()], tools=[fails])
     assert (await client.call("x")).text == "done"
     assert ToolSpans() is not None
+
+
+@both
+async def test_spans_hold_only_texts_that_can_be_sent(streamed: bool) -> None:
+    """Half a character in one span would keep a whole batch of them from being exported."""
+    recorder: Any = Recorder()
+    half = "m\ud83d"
+    broken = AssistantMessage(tool_calls=(ToolCall(id=half, name=half, arguments="{}"),))
+    client = ChatClient(
+        ScriptedChatModel(broken, "done"),
+        advisors=[
+            ChatSpanAdvisor(recorder),
+            ToolCallingAdvisor(manager=ToolCallingManager(around=ToolSpans(recorder))),
+        ],
+    )
+    prompt = Prompt(messages=(UserMessage(content="go"),), options=ChatOptions(model=half))
+    if streamed:
+        async for _ in client.stream(prompt):
+            pass
+    else:
+        await client.call(prompt)
+    assert [name for name, _ in recorder.ended] == ["chat m\\ud83d", "execute_tool m\\ud83d", "chat m\\ud83d"]
+    assert all(str(value).encode() for _, attributes in recorder.ended for value in attributes.values())

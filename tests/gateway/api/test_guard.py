@@ -1,19 +1,23 @@
 """Who is let in, and what is said to those who are not."""
 
 import logging
+from dataclasses import replace
 
 import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from starlette.types import Message, Scope
 
 from gateway.api import chat, search
-from gateway.app import build_app
+from gateway.app import build_app, make_services
 from gateway.errors import ConfigurationError
 from gateway.listening import check_listening, is_loopback
 from gateway.settings import GatewaySettings
+from indexer import IndexStats
+from indexer.forwarding import ForwardingToolIndex
 from tests.gateway.api.conftest import REFUND
-from tests.gateway.serving import http_client, services_of
+from tests.gateway.serving import http_client, memory_index, services_of
 
 
 async def test_without_a_key_only_loopback_is_listened_on() -> None:
@@ -157,3 +161,56 @@ async def test_a_search_is_answered_alike_by_the_guard_and_through_the_router(bo
             }
             answers.append((answer.status_code, answer.headers["content-type"], said))
     assert answers[0] == answers[1]
+
+
+class Troubled(ForwardingToolIndex):
+    """A catalog whose store is away."""
+
+    async def stats(self) -> IndexStats:
+        return replace(await super().stats(), stale=True, problem="http://qdrant.internal:6333 refused")
+
+
+async def test_why_a_catalog_is_stale_is_told_to_key_holders_only() -> None:
+    for key in (None, "secret"):
+        services = make_services(Troubled(memory_index()), GatewaySettings(api_key=key))
+        try:
+            async with http_client(services) as client:
+                nobody = (await client.get("/readyz")).json()
+                holder = (await client.get("/readyz", headers={"authorization": "Bearer secret"})).json()
+        finally:
+            await services.aclose()
+        assert nobody["stale"] and holder["stale"]
+        assert holder["problem"] == "http://qdrant.internal:6333 refused"
+        assert ("internal" in nobody["problem"]) == (key is None)
+        assert nobody["problem"]
+
+
+@pytest.mark.parametrize("path", ["/v1/tools/bulk", "/v1/tools", "/v1/search", "/v1/chat/completions"])
+async def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_failure(
+    caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    sent: list[Message] = []
+    parts: list[Message] = [
+        {"type": "http.request", "body": b'{"name":', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Message:
+        return parts.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async with services_of() as services:
+        scope: Scope = {
+            "type": "http",
+            "method": "POST",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "headers": [(b"host", b"127.0.0.1")],
+        }
+        await build_app(services)(scope, receive, send)
+        assert (await services.index.stats()).tools == 0
+    assert sent[0]["status"] == 499
+    assert caplog.records == []

@@ -1,6 +1,6 @@
 """The MCP server, driven by the official client."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 
 import anyio
@@ -10,9 +10,12 @@ from mcp_types import TextContent
 
 from gateway.app import build_app, make_mcp_server
 from gateway.mcp_server.catalog_tools import without_transport_hints
+from gateway.mcp_server.server import build_mcp_server
+from gateway.remote import RemoteError
 from gateway.settings import GatewaySettings, ToolLoopSettings
-from indexer import ToolDefinition
-from tests.gateway.serving import served, services_of
+from indexer import SearchScope, StoreUnavailableError, ToolDefinition, ToolSearchRequest, ToolSearchResponse
+from indexer.forwarding import ForwardingToolIndex
+from tests.gateway.serving import memory_index, served, services_of
 
 REFUND = ToolDefinition(
     name="refund_order",
@@ -157,3 +160,30 @@ async def test_many_clients_may_call_at_once() -> None:
 def test_hints_for_another_hop_are_left_out_at_every_depth() -> None:
     schema = {"properties": {"a": {"x-mcp-header": "A", "items": [{"x-mcp-header": "B", "type": "string"}]}}}
     assert without_transport_hints(schema) == {"properties": {"a": {"items": [{"type": "string"}]}}}
+
+
+class Away(ForwardingToolIndex):
+    """A catalog that cannot be read right now."""
+
+    async def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
+        raise StoreUnavailableError("http://qdrant.internal:6333 refused")
+
+    async def resolve(self, names: Iterable[str], scope: SearchScope) -> dict[str, ToolDefinition]:
+        raise RemoteError("the gateway at http://gateway.internal cannot be reached")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("search_tools", {"queries": ["a"]}), ("get_tool_details", {"names": ["a"]})]
+)
+async def test_a_catalog_that_is_away_is_a_result_that_the_model_can_go_on_with(
+    tool: str, arguments: dict[str, Any]
+) -> None:
+    index = Away(memory_index())
+    async with Client(build_mcp_server(index)) as client:
+        result = await client.call_tool(tool, arguments)
+    await index.aclose()
+    assert result.is_error
+    [content] = result.content
+    assert isinstance(content, TextContent)
+    assert content.text.startswith("The catalog cannot answer right now.")
+    assert "internal" not in content.text

@@ -14,8 +14,9 @@ from mcp import MCPError
 from mcp_types import CallToolResult, TextContent
 
 from gateway.errors import ConfigurationError, ToolExecutionError
-from gateway.registry.mcp_connect import connector
+from gateway.registry.mcp_connect import READ_TIMEOUT_SECONDS, connector
 from gateway.registry.mcp_upstream import McpSession, SupervisedMcpConnection
+from gateway.settings import GatewaySettings
 from gateway.tools.mcp_callback import result_text
 
 SERVER = Path(__file__).parents[1] / "mortal_mcp_server.py"
@@ -62,6 +63,8 @@ class FakeServer:
                 raise MCPError(-32000, "Connection closed")
             case "refused":
                 raise MCPError(-32602, "no such tool")
+            case "refused at length":
+                raise MCPError(-32602, "no " * 100_000)
             case "broken":
                 raise RuntimeError("Invalid structured content returned by tool broken")
             case _:
@@ -231,3 +234,29 @@ async def test_a_listed_tool_that_breaks_the_protocol_stops_no_call() -> None:
 def test_a_specification_that_names_no_server_says_what_to_write(spec: str, word: str) -> None:
     with pytest.raises(ConfigurationError, match=word):
         connector(spec)
+
+
+def test_a_tool_may_run_as_long_as_the_operator_lets_it() -> None:
+    """A connection that gave up sooner would fail calls that the tool loop still waits for."""
+    longest = GatewaySettings.from_environment({"TOOLSCOUT_TOOL_TIMEOUT": "3600"}).loop.tool_timeout_seconds
+    assert longest < READ_TIMEOUT_SECONDS
+
+
+async def test_a_call_that_is_never_answered_fails_and_keeps_the_connection() -> None:
+    connect = connector(f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(SERVER))}", read_timeout_seconds=0.5)
+    connection = SupervisedMcpConnection("mortal", connect)
+    try:
+        with anyio.fail_after(60):
+            pid = result_text(await connection.call_tool("pid", {}))
+            with pytest.raises(ToolExecutionError, match="refused the call"):
+                await connection.call_tool("wait", {})
+            assert result_text(await connection.call_tool("pid", {})) == pid
+    finally:
+        await connection.aclose()
+
+
+async def test_what_a_server_says_of_a_failure_is_cut() -> None:
+    async with connected(FakeServer()) as connection:
+        with pytest.raises(ToolExecutionError, match="refused the call: no no") as refused:
+            await connection.call_tool("refused at length", {})
+    assert len(str(refused.value)) < 1100
