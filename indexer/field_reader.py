@@ -8,8 +8,8 @@ import orjson
 
 from indexer.definition import CompletionKeys, ExecutorKind, ToolAnnotations, ToolExecutor
 from indexer.errors import InvalidToolError, cut
-from indexer.invisible import INVISIBLE, LINE_BREAKING, named_character
-from indexer.json_shapes import to_record, with_json_types
+from indexer.invisible import INVISIBLE, LINE_BREAKING, is_plain, named_character
+from indexer.json_shapes import may_need_mending, to_record, with_json_types
 from indexer.schema_size import MAX_SCHEMA_VALUES, small_text
 
 MAX_NAME_LENGTH: Final = 256
@@ -26,6 +26,10 @@ class FieldReader:
     def __init__(self, raw: Mapping[str, Any], place: str) -> None:
         self._place = place
         self._raw = raw
+        self._as_written = False
+        """Whether its schemas have none of the habits that `with_json_types` mends."""
+        self._is_plain = False
+        """Whether it surely has no invisible character."""
         self.record = to_record(raw, self.error)
 
     def error(self, field: str, reason: str, fix: str = "") -> InvalidToolError:
@@ -39,7 +43,8 @@ class FieldReader:
         description = self.record.get("description")
         if isinstance(description, str):
             self._check_length("description", description, MAX_DESCRIPTION_BYTES)
-        if small_text(self.record) is not None:
+        if (text := small_text(self.record)) is not None:
+            self._as_written, self._is_plain = not may_need_mending(text), is_plain(text)
             return
         for name, value in self._values():
             if isinstance(value, float) and not math.isfinite(value):
@@ -135,6 +140,8 @@ class FieldReader:
             raise self.error(
                 field, f"must be a JSON Schema object, not {kind_of(value)}", 'Start with {"type": "object"}.'
             )
+        if self._as_written:  # what is JSON in plain types holds no other mapping
+            return cast(dict[str, Any], value)
         return with_json_types(cast(Mapping[str, Any], value))
 
     def annotations(self) -> ToolAnnotations:
@@ -199,7 +206,7 @@ class FieldReader:
     def _string(self, field: str, value: object) -> str:
         if not isinstance(value, str):
             raise self.error(field, f"must be a text, not {kind_of(value)}")
-        if found := INVISIBLE.search(value):
+        if not self._is_plain and (found := INVISIBLE.search(value)):
             raise self.error(field, named_character(found.group()), "Remove the character.")
         return value
 

@@ -1,6 +1,7 @@
 """The JSON shapes in which the world writes tools, brought to one record."""
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
@@ -138,6 +139,19 @@ _PYTHON_TYPES: Final[Mapping[str, str | None]] = {
 
 _JSON_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null", "object", "array"})
 _MENDED_INSIDE: Final = frozenset({"properties", "items", "additionalProperties", "required"})
+
+
+_TO_MEND: Final = (
+    re.compile(rb'"type":(?:null|"(?:%b)")' % "|".join(_PYTHON_TYPES).encode()),
+    re.compile(rb'"required":(?:true|false)'),
+    re.compile(rb'\[\]"'),
+)
+"""What every habit leaves in compact JSON. Patterns with a fixed beginning take a quarter of the time of one of all."""
+
+
+def may_need_mending(text: bytes) -> bool:
+    """Whether `with_json_types` might change anything in a schema that is, or stands in, this compact JSON."""
+    return any(habit.search(text) for habit in _TO_MEND)
 
 
 def with_json_types(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
