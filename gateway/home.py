@@ -30,14 +30,19 @@ class ServerRecord:
 
 def write_server_record(home: Path, record: ServerRecord) -> None:
     """Say where the server that owns this home listens; replaces an older record in one step."""
-    home.mkdir(parents=True, exist_ok=True)
-    draft = home / f"{SERVER_FILE}.{record.pid}"
+    write_private(home / SERVER_FILE, json.dumps(asdict(record)))
+
+
+def write_private(path: Path, text: str) -> None:
+    """Put a file in its place in one step, never readable by anyone but its owner; makes the folder if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
-    # Opened with its final mode: the token must not be readable by others even for a moment.
+    # Opened with its final mode: what is in it must not be readable by others even for a moment.
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(asdict(record), file)
-    draft.replace(home / SERVER_FILE)
+        file.write(text)
+    draft.replace(path)
 
 
 def remove_server_record(home: Path, *, pid: int | None = None) -> None:

@@ -4,13 +4,12 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from gateway.chat.prompt import ToolSpec
 from gateway.errors import ConfigurationError
 from gateway.registry.executors import PythonToolCallback, SimulatedToolCallback, UnavailableTool
 from gateway.registry.mcp_connect import connector
 from gateway.registry.mcp_upstream import McpConnect, SupervisedMcpConnection
 from gateway.registry.remembered_sources import python_place, server_place
-from gateway.tools.callback import ToolCallback, ToolMetadata
+from gateway.tools.callback import ToolCallback, ToolMetadata, spec_of
 from gateway.tools.client_tool import CallerOwnedTool
 from gateway.tools.context import ToolContext
 from gateway.tools.mcp_callback import McpToolCallback
@@ -62,9 +61,7 @@ class ToolRegistry:
 
     def callback_for(self, definition: ToolDefinition, alias: str) -> ToolCallback:
         """The callback of a catalog tool; one that nothing here can run belongs to the caller."""
-        spec = ToolSpec(
-            name=alias, description=definition.description or definition.title, parameters=definition.input_schema
-        )
+        spec = spec_of(definition, alias)
         metadata = ToolMetadata.of(definition)
         config = definition.executor.config
         match definition.executor.kind:

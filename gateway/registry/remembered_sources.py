@@ -1,12 +1,12 @@
 """The operator's list of sources that need a live connection, kept under the home so that `serve` finds them again."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
 from gateway.errors import ConfigurationError
+from gateway.home import write_private
 
 SOURCES_FILE: Final = "sources.json"
 
@@ -23,15 +23,9 @@ def server_place(name: str) -> str:
 
 def remember_source(home: Path, name: str, spec: str) -> None:
     """Keep under which name a source (`mcp:npx some-server`, `mcp:https://host/mcp`, a folder) was indexed."""
-    home.mkdir(parents=True, exist_ok=True)
     sources = {**remembered_sources(home), name: spec}
-    draft = home / f"{SOURCES_FILE}.{os.getpid()}"
-    draft.unlink(missing_ok=True)
-    # Opened with its final mode: a command line may carry credentials, and writing here means running commands.
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump({"sources": sources}, file, ensure_ascii=False, indent=2)
-    draft.replace(home / SOURCES_FILE)
+    # A command line may carry credentials, and writing here means running commands.
+    write_private(home / SOURCES_FILE, json.dumps({"sources": sources}, ensure_ascii=False, indent=2))
 
 
 def remembered_sources(home: Path) -> Mapping[str, str]:

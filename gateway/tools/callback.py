@@ -44,6 +44,13 @@ class ToolMetadata:
         )
 
 
+def spec_of(definition: ToolDefinition, alias: str) -> ToolSpec:
+    """A catalog tool as the model sees it, under the name that it has there."""
+    return ToolSpec(
+        name=alias, description=definition.description or definition.title, parameters=definition.input_schema
+    )
+
+
 class ToolCallback(Protocol):
     """One tool: what the model sees, how the loop treats it, and how to run it."""
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from gateway.chat.messages import Content
 from gateway.chat.prompt import ToolSpec
 from gateway.errors import ToolExecutionError
-from gateway.tools.callback import ToolCallback, ToolMetadata
+from gateway.tools.callback import ToolCallback, ToolMetadata, spec_of
 from gateway.tools.context import ToolContext
 from indexer import ToolDefinition
 
@@ -51,9 +51,7 @@ class ClientToolFactory:
         self._callbacks = {callback.spec.name: callback for callback in callbacks}
 
     def callback_for(self, definition: ToolDefinition, alias: str) -> ToolCallback:
-        spec = ToolSpec(
-            name=alias, description=definition.description or definition.title, parameters=definition.input_schema
-        )
+        spec = spec_of(definition, alias)
         callback = self._callbacks.get(definition.name)
         return CallerOwnedTool(spec) if callback is None else RenamedTool(callback, spec)
 
