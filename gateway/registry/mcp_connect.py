@@ -47,12 +47,12 @@ def _over_http(url: str, read_timeout_seconds: float) -> McpConnect:
         await asyncio.to_thread(importlib.import_module, "mcp")
         import httpx2
         from mcp import Client
-        from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+        from mcp.client.streamable_http import streamable_http_client
 
         from indexer.sources.mcp_listing import with_usable_lists
 
         timeout = httpx2.Timeout(_REACH_TIMEOUT_SECONDS, read=read_timeout_seconds)
-        async with create_mcp_http_client(timeout=timeout) as http_client:
+        async with httpx2.AsyncClient(timeout=timeout) as http_client:
             transport = with_usable_lists(streamable_http_client(url, http_client=http_client))
             async with Client(transport, read_timeout_seconds=read_timeout_seconds) as client:
                 yield client

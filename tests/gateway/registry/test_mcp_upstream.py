@@ -13,11 +13,13 @@ import pytest
 from mcp import MCPError
 from mcp_types import CallToolResult, TextContent
 
+from gateway.app import build_app
 from gateway.errors import ConfigurationError, ToolExecutionError
 from gateway.registry.mcp_connect import READ_TIMEOUT_SECONDS, connector
 from gateway.registry.mcp_upstream import McpSession, SupervisedMcpConnection
 from gateway.settings import GatewaySettings
 from gateway.tools.mcp_callback import result_text
+from tests.gateway.serving import served, services_of
 
 SERVER = Path(__file__).parents[1] / "mortal_mcp_server.py"
 ODD_SERVER = Path(__file__).parents[2] / "indexer" / "sources" / "odd_mcp_server.py"
@@ -260,3 +262,14 @@ async def test_what_a_server_says_of_a_failure_is_cut() -> None:
         with pytest.raises(ToolExecutionError, match="refused the call: no no") as refused:
             await connection.call_tool("refused at length", {})
     assert len(str(refused.value)) < 1100
+
+
+async def test_a_server_over_http_is_reached() -> None:
+    async with services_of() as services, served(build_app(services), lifespan=True) as url:
+        connection = SupervisedMcpConnection("http", connector(f"mcp:{url}/mcp"))
+        try:
+            with anyio.fail_after(30):
+                result = await connection.call_tool("search_tools", {"queries": ["anything"]})
+        finally:
+            await connection.aclose()
+    assert "holds no tools yet" in result_text(result)
