@@ -28,7 +28,6 @@ from indexer.search import (
 )
 from indexer.stores.base import StoredTool
 from indexer.writing import CatalogWriter
-from indexer.writing_thread import WritingThread
 
 _Result = TypeVar("_Result")
 
@@ -60,7 +59,7 @@ class VectorToolIndex:
         self._writer = writer
         self._embedder = embedder
         self._store_kind = store_kind
-        self._thread = WritingThread()
+        self._writing = anyio.CapacityLimiter(1)
         self._poller = Poller(self._follow, tick or every(poll_seconds))
         self._stale_after = max(_LEAST_STALE_SECONDS, _MISSED_POLLS * poll_seconds)
         queries = RememberingEmbedder(embedder)
@@ -181,11 +180,10 @@ class VectorToolIndex:
 
     async def _write(self, call: Callable[[], _Result]) -> _Result:
         """Run a writing call in the one thread for writing; it is waited for even if the caller is cancelled."""
-        return await self._thread.run(call)
+        return await anyio.to_thread.run_sync(call, limiter=self._writing)
 
     async def aclose(self) -> None:
         """As `ToolIndex.aclose`: also when the caller is being cancelled."""
         with anyio.CancelScope(shield=True):
             await self._poller.aclose()
             await self._write(self._writer.close)
-            self._thread.close()

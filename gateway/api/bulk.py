@@ -91,17 +91,22 @@ async def register_lines(
 ) -> RegistrationReport:
     """Register a stream of lines batch by batch: memory stays bounded, and every batch is durable before the next."""
     whole: RegistrationReport | None = None
-    batch: list[ToolDefinition | RejectedTool] = []
+    batch: list[tuple[int, bytes]] = []
     batch_bytes = 0
     async for number, line in _numbered_lines(chunks):
-        batch.append(reader.line(line, number))
+        batch.append((number, line))
         batch_bytes += len(line)
         if len(batch) == _BATCH_TOOLS or batch_bytes >= _BATCH_BYTES:
-            whole = _with(whole, await registry.register(batch))
+            whole = _with(whole, await registry.register(_read(batch, reader)))
             batch, batch_bytes = [], 0
     if batch or whole is None:
-        whole = _with(whole, await registry.register(batch))
+        whole = _with(whole, await registry.register(_read(batch, reader)))
     return whole
+
+
+def _read(lines: Sequence[tuple[int, bytes]], reader: EntryReader) -> Iterator[ToolDefinition | RejectedTool]:
+    """The lines' entries, each read when it is taken: by the thread that writes, which gives way to searches."""
+    return (reader.line(line, number) for number, line in lines)
 
 
 def _with(whole: RegistrationReport | None, report: RegistrationReport) -> RegistrationReport:

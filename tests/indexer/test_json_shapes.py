@@ -11,30 +11,30 @@ from indexer.errors import InvalidToolError
 from indexer.json_shapes import may_need_mending, with_json_types
 from indexer.validation import definition_from_json
 
-_TYPES = ("string", "object", "integer", "int", "float", "any", "list", "tuple", "string[]", "[]", "integer[][]", None)
-_SCHEMAS = st.recursive(
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "type": st.sampled_from(_TYPES) | st.lists(st.sampled_from(_TYPES), max_size=2),
-            "required": st.booleans() | st.lists(st.sampled_from(["a", "b", "[]"]), max_size=2, unique=True),
-            "description": st.sampled_from(["", 'a "type":"int" in words', "a[]", '"required":true']),
-            "enum": st.lists(st.sampled_from(["int", "x[]", 1, None]), max_size=2),
-        },
-    ),
-    lambda inner: st.fixed_dictionaries(
-        {},
-        optional={
-            "type": st.sampled_from(_TYPES),
-            "properties": st.dictionaries(st.sampled_from(["a", "b", "type", "required", "[]"]), inner, max_size=3),
-            "items": inner | st.lists(inner, max_size=2),
-            "additionalProperties": inner | st.booleans(),
-            "required": st.booleans() | st.lists(st.sampled_from(["a", "b"]), max_size=2, unique=True),
-            "anyOf": st.lists(inner, max_size=2),
-        },
-    ),
-    max_leaves=6,
+_Schemas = st.SearchStrategy[Any]
+
+_TYPES = st.sampled_from(
+    ["string", "object", "integer", "int", "float", "any", "list", "tuple", "string[]", "[]", "integer[][]", None]
 )
+_SAID: dict[str, _Schemas] = {
+    "type": _TYPES | st.lists(_TYPES, max_size=2),
+    "required": st.booleans() | st.lists(st.sampled_from(["a", "b", "[]"]), max_size=2, unique=True),
+    "description": st.sampled_from(["", 'a "type":"int" in words', "a[]", '"required":true']),
+    "enum": st.lists(st.sampled_from(["int", "x[]", 1, None]), max_size=2),
+}
+
+
+def _holding(inner: _Schemas) -> _Schemas:
+    held: dict[str, _Schemas] = {
+        "properties": st.dictionaries(st.sampled_from(["a", "b", "type", "required", "[]"]), inner, max_size=3),
+        "items": inner | st.lists(inner, max_size=2),
+        "additionalProperties": inner | st.booleans(),
+        "anyOf": st.lists(inner, max_size=2),
+    }
+    return st.fixed_dictionaries({}, optional=_SAID | held)
+
+
+_SCHEMAS: _Schemas = st.recursive(st.fixed_dictionaries({}, optional=_SAID), _holding, max_leaves=6)
 
 
 @settings(max_examples=400, deadline=None)
