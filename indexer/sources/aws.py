@@ -5,7 +5,7 @@ import importlib.util
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -13,12 +13,19 @@ import orjson
 
 from indexer.definition import ToolAnnotations, ToolDefinition, ToolExecutor
 from indexer.errors import SourceError
-from indexer.sources.entries import Entry, Placed, SourceOptions, hints_of_method, missing_extra, reported
+from indexer.sources.entries import (
+    Entry,
+    Placed,
+    SourceOptions,
+    hints_of_method,
+    missing_extra,
+    reported,
+    spelled_alike,
+)
 from indexer.sources.prose import plain_text
+from indexer.sources.small_schema import NESTED_LIMIT, PARAMETER_LIMIT, deepest_fitting, fields_named, json_fits
 
 DESCRIPTION_LIMIT: Final = 1_500
-PARAMETER_LIMIT: Final = 300
-NESTED_LIMIT: Final = 120
 INPUT_DEPTH: Final = 4
 OUTPUT_DEPTH: Final = 3
 MAX_INPUT_BYTES: Final = 16 * 1024
@@ -65,7 +72,9 @@ class AwsSource:
         known = {folder.name: folder for folder in sorted(root.iterdir()) if folder.is_dir()}
         chosen = self.services or tuple(known)
         if unknown := [service for service in chosen if service not in known]:
-            raise SourceError(self.spec, f"there is no service {unknown[0]!r}", fix=_suggestion(unknown[0], known))
+            some = f"{len(known)} services are known: aws:ec2,s3 for two."
+            fix = spelled_alike(unknown[0], known, some)
+            raise SourceError(self.spec, f"there is no service {unknown[0]!r}", fix=fix)
         found = {service: _newest_model(known[service]) for service in chosen}
         return {service: path for service, path in found.items() if path is not None}
 
@@ -114,13 +123,6 @@ def _read_model(path: Path) -> Mapping[str, Any]:
         return cast(Mapping[str, Any], orjson.loads(_model_bytes(path)))
     except (OSError, EOFError, ValueError) as error:
         raise SourceError("aws", f"{path} cannot be read: {error}", fix="Install botocore again.") from error
-
-
-def _suggestion(name: str, known: Mapping[str, object]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, known, n=3)
-    return f"Did you mean {' or '.join(close)}?" if close else f"{len(known)} services are known: aws:ec2,s3 for two."
 
 
 class ServiceModel:
@@ -184,11 +186,7 @@ class _Schemas:
         """The schema of a shape at the greatest depth up to `depth` that takes at most `limit` bytes of JSON."""
         if not reference:
             return {"type": "object", "properties": {}}
-        for levels in range(depth, 1, -1):
-            schema = self._of(str(reference["shape"]), levels)
-            if len(orjson.dumps(schema)) <= limit:
-                return schema
-        return self._of(str(reference["shape"]), 1)
+        return deepest_fitting(partial(self._of, str(reference["shape"])), depth, json_fits(limit))
 
     def _of(self, shape: str, levels: int) -> Mapping[str, Any]:
         known = self._built.get((shape, levels))
@@ -237,9 +235,7 @@ class _Schemas:
 
 def _left_out(members: Mapping[str, Any]) -> Mapping[str, Any]:
     """Stands for a structure below the depth that is kept, and names what it holds."""
-    names = list(members)
-    listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return {"type": "object", "description": f"Fields: {listed}" if names else "An empty object."}
+    return {"type": "object", "description": fields_named(list(members)) if members else "An empty object."}
 
 
 def _scalar(kind: str, shape: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -116,6 +116,14 @@ def missing_extra(source: str, package: str, extra: str) -> SourceError:
     return SourceError(source, f"needs the package {package!r}", fix=f"Run: pip install 'toolscout[{extra}]'")
 
 
+def spelled_alike(name: str, known: Mapping[str, object], otherwise: str) -> str:
+    """The cure for a name that nothing has: the known ones that are spelled like it, or what else there is to say."""
+    import difflib
+
+    close = difflib.get_close_matches(name, known, n=3)
+    return f"Did you mean {' or '.join(close)}?" if close else otherwise
+
+
 def hints_of_method(method: str) -> Mapping[str, bool]:
     """What an HTTP method promises (RFC 9110, section 9.2), as fields of `ToolAnnotations`."""
     match method.upper():

@@ -12,7 +12,15 @@ import orjson
 
 from indexer.definition import ToolAnnotations, ToolDefinition, ToolExecutor
 from indexer.errors import InvalidToolError, SourceError
-from indexer.sources.entries import Entry, Placed, SourceOptions, hints_of_method, missing_extra, reported
+from indexer.sources.entries import (
+    Entry,
+    Placed,
+    SourceOptions,
+    hints_of_method,
+    missing_extra,
+    reported,
+    spelled_alike,
+)
 from indexer.sources.google_schema import BODY_DEPTH, DiscoverySchemas, parameter_schema
 from indexer.sources.prose import plain_text
 
@@ -58,10 +66,11 @@ class GoogleSource:
         by_api: dict[str, list[str]] = {}
         for document in known:
             by_api.setdefault(document.partition(".")[0], []).append(document)
+        some = f"{len(by_api)} APIs are known: google:compute,drive"
         chosen: list[str] = []
         for api in self.apis or tuple(by_api):
             if api not in known and api not in by_api:
-                raise SourceError(self.spec, f"there is no API {api!r}", fix=_suggestion(api, by_api))
+                raise SourceError(self.spec, f"there is no API {api!r}", fix=spelled_alike(api, by_api, some))
             chosen += [api] if api in known else by_api[api] if self.all_versions else newest(by_api[api])
         return {document: known[document] for document in dict.fromkeys(chosen)}
 
@@ -102,13 +111,6 @@ def _read(path: Path) -> Mapping[str, Any]:
         raise SourceError(
             "google", f"{path} cannot be read: {error}", fix="Install google-api-python-client again."
         ) from error
-
-
-def _suggestion(name: str, known: Mapping[str, object]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, known, n=3)
-    return f"Did you mean {' or '.join(close)}?" if close else f"{len(known)} APIs are known: google:compute,drive"
 
 
 class Version(NamedTuple):

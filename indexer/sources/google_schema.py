@@ -1,14 +1,12 @@
 """Schemas of Google's discovery documents as JSON Schema, small enough for a model to read."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, cast
 
-import orjson
-
 from indexer.sources.prose import plain_text
+from indexer.sources.small_schema import NESTED_LIMIT, PARAMETER_LIMIT, deepest_fitting, fields_named, json_fits
 
-PARAMETER_LIMIT: Final = 300
-NESTED_LIMIT: Final = 120
 BODY_DEPTH: Final = 4
 MAX_ENUM: Final = 60
 
@@ -42,11 +40,7 @@ class DiscoverySchemas:
 
     def fitting(self, name: str, depth: int, limit: int) -> Mapping[str, Any]:
         """A schema at the greatest depth up to `depth` that takes at most `limit` bytes of JSON."""
-        for levels in range(depth, 1, -1):
-            schema = self._named(name, levels)
-            if len(orjson.dumps(schema)) <= limit:
-                return schema
-        return self._named(name, 1)
+        return deepest_fitting(partial(self._named, name), depth, json_fits(limit))
 
     def _named(self, name: str, levels: int) -> dict[str, Any]:
         known = self._built.get((name, levels))
@@ -70,8 +64,7 @@ class DiscoverySchemas:
         members = cast(Mapping[str, Mapping[str, Any]], declared.get("properties", {}))
         schema: dict[str, Any] = {"type": "object"}
         if members and levels == 0:
-            listed = ", ".join(list(members)[:12]) + (", ..." if len(members) > 12 else "")
-            return schema | ({"description": f"Fields: {listed}"} if self._documented else {})
+            return schema | ({"description": fields_named(list(members))} if self._documented else {})
         if members:
             # What only the service writes is no argument of a caller.
             schema["properties"] = {

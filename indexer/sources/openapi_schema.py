@@ -1,7 +1,7 @@
 """Schemas of OpenAPI 3.0, 3.1 and Swagger 2.0, written out as JSON Schema 2020-12 of bounded depth."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, cast
 from urllib.parse import unquote
 
@@ -9,9 +9,8 @@ from indexer.errors import InvalidToolError
 from indexer.schema_check import schema_problem
 from indexer.sources.json_text import as_list, as_object
 from indexer.sources.prose import plain_text
+from indexer.sources.small_schema import NESTED_LIMIT, PARAMETER_LIMIT, deepest_fitting, fields_named
 
-PARAMETER_LIMIT: Final = 300
-NESTED_LIMIT: Final = 120
 MAX_ENUM: Final = 100
 MAX_ALTERNATIVES: Final = 20
 MAX_REFERENCE_CHAIN: Final = 20
@@ -40,11 +39,7 @@ class Schemas:
 
         Raises: InvalidToolError for a reference that leads outside the document or nowhere.
         """
-        for levels in range(depth, 1, -1):
-            schema = self.written_out(declared, levels)
-            if _fits(schema, limit):
-                return schema
-        return self.written_out(declared, 1)
+        return deepest_fitting(partial(self.written_out, declared), depth, partial(_fits, limit))
 
     def resolved(self, declared: object) -> Mapping[str, Any]:
         """What a local reference, or a chain of them, leads to; an empty schema for what is none."""
@@ -142,15 +137,14 @@ class Schemas:
         names = [str(name) for name in as_object(node["properties"])]
         schema["type"] = "object"
         if self._documented:
-            listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-            schema["description"] = f"{schema.get('description', '')} Fields: {listed}".strip()
+            schema["description"] = f"{schema.get('description', '')} {fields_named(names)}".strip()
 
 
 def _text_limit(levels: int) -> int:
     return PARAMETER_LIMIT if levels >= 3 else NESTED_LIMIT
 
 
-def _fits(schema: Mapping[str, Any], limit: int) -> bool:
+def _fits(limit: int, schema: Mapping[str, Any]) -> bool:
     """Whether it takes about `limit` bytes as JSON, without writing it out: shared parts may repeat without end."""
     size = 0
     stack: list[Any] = [schema]
