@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from indexer.document import ToolDocument, dense_text, name_text, short_text
 from indexer.training.catalog_texts import CatalogTool, self_supervised_pair
-from indexer.training.check_pairs import Pair
 from indexer.training.translated_strings import Translation
+from indexer.training.written_pairs import Pair
 
 _QUERY_TOKENS: Final = 64
 _TEXT_TOKENS: Final = 96

@@ -16,11 +16,11 @@ from indexer.training.catalog_texts import (
     read_catalogs,
     without_held_out,
 )
-from indexer.training.check_pairs import LANGUAGES, PAIRS_FOLDER, Pair, load_pairs
 from indexer.training.daily_catalog import DAILY_CATALOG, read_daily_tools
 from indexer.training.everyday_tools import EVERYDAY_PROGRAMS, read_everyday_tools
 from indexer.training.packing import sha256_of
 from indexer.training.translated_strings import PROGRAMS, Translation, download, read_translations
+from indexer.training.written_pairs import LANGUAGES, PAIRS_FOLDER, Pair, load_pairs
 
 CACHE: Final = Path(".toolscout/training")
 """Where downloaded wheels lie, unless told otherwise."""

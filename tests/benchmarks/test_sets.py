@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from benchmarks.sets.operations import SETS, named_operations
-from indexer.training import check_pairs
-from indexer.training.check_pairs import Pair
+from indexer.training import pair_rules, written_pairs
+from indexer.training.written_pairs import Pair
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "sets"
 
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
-    return check_pairs.load_pairs()
+    return written_pairs.load_pairs()
 
 
 @pytest.mark.parametrize("folder", SETS, ids=lambda folder: folder.name)
@@ -28,15 +28,15 @@ def test_every_query_has_one_judgement_among_the_operations_of_its_set(folder: P
     assert {tool for _, tool, _ in judged} <= named_operations(folder)
     assert (meta["queries"], meta["tools"]) == (len(queries), len(named_operations(folder)))
     assert Counter(query["lang"] for query in queries) == {meta["languages"]["queries"]: len(queries)}
-    assert check_pairs.duplicates([query["text"] for query in queries]) == []
+    assert pair_rules.duplicates([query["text"] for query in queries]) == []
 
 
 def test_no_training_pair_is_like_a_query_of_our_own_sets(pairs: list[Pair]) -> None:
-    queries = [pair.query for pair in pairs] + [query for query, _ in check_pairs.load_unanswerable()]
-    ours = check_pairs.read_test_queries(FOLDER)
+    queries = [pair.query for pair in pairs] + [query for query, _ in written_pairs.load_unanswerable()]
+    ours = pair_rules.read_test_queries(FOLDER)
 
     assert len(ours) == 513
-    assert check_pairs.leaks(queries, ours) == []
+    assert pair_rules.leaks(queries, ours) == []
 
 
 def test_no_arabic_pair_names_an_operation_of_the_arabic_set(pairs: list[Pair]) -> None:

@@ -6,8 +6,8 @@ from indexer.document import ToolDocument
 from indexer.embedders.unigram import WORD_START, UnigramTokenizer
 from indexer.training.batches import Mixture, TrainingBatches
 from indexer.training.catalog_texts import CatalogTool
-from indexer.training.check_pairs import Pair
 from indexer.training.translated_strings import Translation
+from indexer.training.written_pairs import Pair
 
 WORDS = (
     *("create", "bucket", "delete", "a", "new", "old", "one", "please", "with", "care", "and", "it"),

@@ -2,7 +2,7 @@ import json
 import zipfile
 from pathlib import Path
 
-from indexer.training.check_pairs import Catalog
+from indexer.training.catalog_lookup import Catalog
 from indexer.training.everyday_tools import EVERYDAY_PROGRAMS, read_everyday_tools, toolkit_functions
 
 TOOLKIT = b'''
