@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.loop_contestants import CONTESTANTS, ROUNDS
+from gateway.bench.speed.machine import this_machine
 
 RESULTS: Final = Path(__file__).parent / "results"
 BUDGET_MICROSECONDS: Final = 1000.0
@@ -109,7 +110,7 @@ def _write(asked: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> None:
         "rounds_a_run": ROUNDS,
         "budget_microseconds_a_round": BUDGET_MICROSECONDS,
         "machine": {
-            "processor": processor_name(),
+            "processor": this_machine().cpu,
             "cores": os.cpu_count(),
             "load": round(os.getloadavg()[0], 1),
             "system": f"{platform.system()} {platform.machine()}",
@@ -119,15 +120,6 @@ def _write(asked: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> None:
     }
     path = asked.results / f"loop_overhead-{now:%Y-%m-%d}.json"
     path.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def processor_name() -> str:
-    """The processor's name, where the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 if __name__ == "__main__":

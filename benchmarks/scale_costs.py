@@ -21,9 +21,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.loop_overhead import processor_name
 from benchmarks.scale_catalog import BASE, GrownCatalog, measured, search_seconds, store_bytes_per_tool
 from benchmarks.scale_server import measured_server
+from gateway.bench.speed.machine import this_machine
 from indexer import Embedder, make_embedder
 from indexer.embedders.base import token_encoder_of
 from indexer.replica import Replica
@@ -130,7 +130,7 @@ def _search_for_ever(replica: Replica, grown: GrownCatalog, embedder: Embedder) 
 
 def _machine(load: float) -> dict[str, Any]:
     return {
-        "processor": processor_name(),
+        "processor": this_machine().cpu,
         "cores": os.cpu_count(),
         "load": load,
         "system": f"{platform.system()} {platform.machine()}",

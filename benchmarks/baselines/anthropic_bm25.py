@@ -9,17 +9,12 @@ from typing import Final
 from benchmarks.baselines.anthropic_search import InlineSearchRun
 from benchmarks.baselines.tool_text import whole_text_bm25
 from gateway.bench.tokens.catalog import BenchCatalog, CatalogView
-from gateway.bench.tokens.delivery import DeliveryRun, Manner, SearchDialect, one_call
-from gateway.chat.prompt import ToolSpec
+from gateway.bench.tokens.delivery import DeliveryRun, Manner, SearchDialect, one_call, query_tool
 
-SEARCH_TOOL: Final = ToolSpec(
-    name="tool_search_tool_bm25",
-    description="Search the tools that are not loaded, by words that describe what they do.",
-    parameters={
-        "type": "object",
-        "properties": {"query": {"type": "string", "description": "Words to search for."}},
-        "required": ["query"],
-    },
+SEARCH_TOOL: Final = query_tool(
+    "tool_search_tool_bm25",
+    "Search the tools that are not loaded, by words that describe what they do.",
+    "Words to search for.",
 )
 
 

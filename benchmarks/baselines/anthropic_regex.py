@@ -17,17 +17,12 @@ from benchmarks.baselines.anthropic_search import InlineSearchRun
 from benchmarks.baselines.bm25 import words
 from benchmarks.baselines.tool_text import whole_texts
 from gateway.bench.tokens.catalog import BenchCatalog, CatalogView
-from gateway.bench.tokens.delivery import Arguments, DeliveryRun, Manner, SearchDialect
-from gateway.chat.prompt import ToolSpec
+from gateway.bench.tokens.delivery import Arguments, DeliveryRun, Manner, SearchDialect, query_tool
 
-SEARCH_TOOL: Final = ToolSpec(
-    name="tool_search_tool_regex",
-    description="Search the tools that are not loaded, by a regular expression over what they say.",
-    parameters={
-        "type": "object",
-        "properties": {"query": {"type": "string", "description": "A Python regular expression, 200 characters."}},
-        "required": ["query"],
-    },
+SEARCH_TOOL: Final = query_tool(
+    "tool_search_tool_regex",
+    "Search the tools that are not loaded, by a regular expression over what they say.",
+    "A Python regular expression, 200 characters.",
 )
 
 

@@ -12,18 +12,14 @@ from typing import Any, Final, cast
 
 from benchmarks.baselines.tool_text import whole_text_bm25
 from gateway.bench.tokens.catalog import BenchCatalog, CatalogView
-from gateway.bench.tokens.delivery import DeliveryRun, Manner, SearchDialect, one_call
+from gateway.bench.tokens.delivery import DeliveryRun, Manner, SearchDialect, one_call, query_tool
 from gateway.chat.messages import Message, ToolCall
 from gateway.chat.prompt import ToolSpec
 
-SEARCH_TOOL: Final = ToolSpec(
-    name="search_tools",
-    description="Search for tools with words of plain language. Gives each tool's description and parameters.",
-    parameters={
-        "type": "object",
-        "properties": {"query": {"type": "string", "description": "What to search for."}},
-        "required": ["query"],
-    },
+SEARCH_TOOL: Final = query_tool(
+    "search_tools",
+    "Search for tools with words of plain language. Gives each tool's description and parameters.",
+    "What to search for.",
 )
 CALL_TOOL: Final = ToolSpec(
     name="call_tool",

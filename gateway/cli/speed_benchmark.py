@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import gateway
+from gateway.bench.checkout import CONVERSATIONS
 from gateway.bench.speed.bench import Bench, Options
 from gateway.bench.speed.comparison import TOLERANCE, compare, comparison_section
 from gateway.bench.speed.data import Progress, open_data
@@ -26,8 +26,6 @@ from gateway.errors import ConfigurationError
 from indexer import IndexerSettings, make_embedder
 
 PYTHONS_VARIABLE: Final = "TOOLSCOUT_PEER_PYTHONS"
-_CHECKOUT: Final = Path(gateway.__file__).resolve().parent.parent
-_CONVERSATIONS: Final = _CHECKOUT / "benchmarks" / "conversations"
 _BENCH: Final = "bench"
 _PIPE_WIDTH: Final = 200
 
@@ -70,7 +68,7 @@ def measure_speed(options: SpeedOptions) -> Exit:
     # As an interrupt: what was measured is handed over, and no gateway of a measurement is left behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with _progress() as heard:
-        conversations = _CONVERSATIONS if any(_CONVERSATIONS.glob("*.jsonl")) else None
+        conversations = CONVERSATIONS if any(CONVERSATIONS.glob("*.jsonl")) else None
         encoder, folder = make_embedder(settings.encoder), settings.home / _BENCH
         data = open_data(folder, encoder, conversations, wide=open_minilm(), progress=heard)
         record = run_speed(Bench(data=data, encoder=settings.encoder, options=asked, heard=heard))

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 import anyio
 
-import gateway
+from gateway.bench.checkout import CONVERSATIONS
 from gateway.bench.tokens.catalog import BenchCatalog, Progress, build_catalog
 from gateway.bench.tokens.conversations import Conversation, load_conversations, within
 from gateway.bench.tokens.counting import counting_for
@@ -32,8 +32,6 @@ from gateway.settings import GatewaySettings
 from indexer import IndexerSettings, RejectedTool, SourceError, ToolDefinition, make_embedder
 from indexer.sources import SourceOptions, open_source
 
-_CHECKOUT: Final = Path(gateway.__file__).resolve().parent.parent
-_CONVERSATIONS: Final = _CHECKOUT / "benchmarks" / "conversations"
 _QUICK_SIZES: Final = tuple(size for size in SIZES if size <= 1_000)
 _QUICK_CONVERSATIONS: Final = 12
 _LIVE_TOOLS: Final = 1_000
@@ -194,7 +192,7 @@ def _some(conversations: Sequence[Conversation]) -> list[Conversation]:
 def _conversations(options: TokenBenchmarkOptions) -> list[Conversation]:
     if options.conversations is not None:
         return load_conversations(options.conversations)
-    return load_conversations(_CONVERSATIONS) if any(_CONVERSATIONS.glob("*.jsonl")) else []
+    return load_conversations(CONVERSATIONS) if any(CONVERSATIONS.glob("*.jsonl")) else []
 
 
 def _baselines() -> tuple[Sequence[DeliveryMaker], str]:

@@ -9,10 +9,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
-import gateway
+from gateway.bench.checkout import CHECKOUT
 from gateway.bench.speed.lanes import LaneError, Settings, Turn
 
 ONE_THREAD: Final = dict.fromkeys(
@@ -26,13 +25,12 @@ ONE_THREAD: Final = dict.fromkeys(
     ),
     "1",
 )
-_CHECKOUT: Final = Path(gateway.__file__).resolve().parent.parent
 _LAST_LINES: Final = 3
 
 
 def child_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """For a child process: one thread for linear algebra, and this project's packages on its path."""
-    path = os.pathsep.join(filter(None, (str(_CHECKOUT), os.environ.get("PYTHONPATH", ""))))
+    path = os.pathsep.join(filter(None, (str(CHECKOUT), os.environ.get("PYTHONPATH", ""))))
     return {**os.environ, **ONE_THREAD, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore", **(extra or {})}
 
 

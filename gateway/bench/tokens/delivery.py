@@ -71,6 +71,19 @@ DeliveryMaker: TypeAlias = Callable[[BenchCatalog], Delivery]
 """Makes a delivery over a catalog, building once whatever it indexes; baselines come as these."""
 
 
+def query_tool(name: str, description: str, query: str) -> ToolSpec:
+    """A search tool that takes one argument, its query; `query` says what that is."""
+    return ToolSpec(
+        name=name,
+        description=description,
+        parameters={
+            "type": "object",
+            "properties": {"query": {"type": "string", "description": query}},
+            "required": ["query"],
+        },
+    )
+
+
 def one_call(field: str) -> Callable[[Sequence[str]], Sequence[Arguments]]:
     """Each need in a parallel call of its own, its query under this argument."""
     return lambda queries: [{field: query} for query in queries]
