@@ -13,6 +13,7 @@ from indexer.document import ToolDocument, document_of
 from indexer.embedders.base import Embedder
 from indexer.engine import TEXT_RECIPE, embed_tools
 from indexer.errors import DimensionMismatchError, InvalidToolError, sentences
+from indexer.holdable import encoded_bytes, unholdable
 from indexer.search import RegistrationReport, RejectedTool, merge_reports
 from indexer.sparse import document_terms
 from indexer.stores.base import StoredTool, ToolStatus
@@ -70,7 +71,7 @@ def take_batch(
     size = 0
     try:
         for entry in islice(entries, limit):
-            size += len(entry.encoded) if isinstance(entry, ToolDefinition) else 0
+            size += 0 if isinstance(entry, RejectedTool) else encoded_bytes(entry)
             batch.append(entry)
             if size >= BATCH_BYTES:
                 break
@@ -137,8 +138,8 @@ class Registration:
         for entry in entries:
             if isinstance(entry, RejectedTool):
                 self._refused.append(entry)
-            elif (unstorable := _unstorable(entry)) is not None:
-                self._refused.append(unstorable)
+            elif (refused := unholdable(entry)) is not None:
+                self._refused.append(refused)
             elif self._known(entry.key) == (entry.content_hash, "active"):
                 self._unchanged += 1  # it was judged when it came first
             else:
@@ -223,19 +224,3 @@ def _rejected(definition: ToolDefinition, problem: InvalidToolError) -> Rejected
         reason=problem.reason,
         fix=problem.fix,
     )
-
-
-def _unstorable(definition: ToolDefinition) -> RejectedTool | None:
-    """What every engine keeps as plain text must be text; what else is wrong with a definition is for the judge."""
-    try:
-        for text in (*definition.key, *definition.tags):
-            text.encode()
-    except UnicodeEncodeError:
-        return RejectedTool(
-            place=ascii(str(definition.key)),
-            tool=ascii(definition.name),
-            field="name, namespace, tenant or tags",
-            reason="holds half of a surrogate pair.",
-            fix="Write it as valid Unicode text.",
-        )
-    return None

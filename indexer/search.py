@@ -29,6 +29,13 @@ class SearchScope:
     tools: frozenset[ToolKey] | None = None
     """An allow-list of tools; None: no list. An empty set sees nothing."""
 
+    def __post_init__(self) -> None:
+        """Raises: TypeError for what is no set: a text would be searched for parts of it."""
+        for name in ("namespaces", "tags", "trust", "tools"):
+            value: object = getattr(self, name)
+            if not isinstance(value, frozenset | None):
+                raise TypeError(f"SearchScope({name}=...) takes a frozenset, not {type(value).__name__}")
+
     def admits(self, definition: ToolDefinition) -> bool:
         """Whether a definition lies within this view."""
         return (
@@ -60,6 +67,12 @@ class ToolSearchRequest:
     """Namespaces of tools that the conversation has called: their tools rank a little higher."""
     collapse_duplicates: bool = True
     """One place for a tool that several namespaces hold; not where `scope` names namespaces or a query a tool."""
+
+    def __post_init__(self) -> None:
+        """Raises: TypeError for queries that are no texts: the letters of one text would be searched for."""
+        queries: object = self.queries
+        if isinstance(queries, str) or not all(isinstance(query, str) for query in self.queries):
+            raise TypeError('ToolSearchRequest(queries=...) takes texts, as in queries=("refund an order",)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from indexer.document import ToolDocument
 from indexer.embedders.base import Embedder
 from indexer.errors import EmbeddingError, StoreError, StoreUnavailableError
 from indexer.following import ChangeLog, OwnedLog
+from indexer.holdable import encoded_bytes
 from indexer.registering import (
     BATCH_TOOLS,
     POLITE_BATCH_TOOLS,
@@ -157,7 +158,7 @@ class CatalogWriter:
 
         Raises: StoreError, EmbeddingError.
         """
-        is_short = self._seconds_of_one <= self._at_once_seconds and len(entry.encoded) <= _AT_ONCE_BYTES
+        is_short = self._seconds_of_one <= self._at_once_seconds and encoded_bytes(entry) <= _AT_ONCE_BYTES
         if not is_short or not self._lock.acquire(blocking=False):
             return None
         try:
