@@ -1,8 +1,8 @@
 """What is asked of the index and what it answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from indexer.definition import DEFAULT_TENANT, ToolDefinition, ToolKey, TrustTier
 
@@ -70,8 +70,8 @@ class ToolSearchRequest:
 
     def __post_init__(self) -> None:
         """Raises: TypeError for queries that are no texts: the letters of one text would be searched for."""
-        queries: object = self.queries
-        if isinstance(queries, str) or not all(isinstance(query, str) for query in self.queries):
+        queries = cast("Iterable[object]", self.queries)
+        if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
             raise TypeError('ToolSearchRequest(queries=...) takes texts, as in queries=("refund an order",)')
 
 
