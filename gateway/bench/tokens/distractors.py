@@ -1,5 +1,6 @@
 """Which tools stand around the needed ones: the hardest first, so that a small catalog is no easier than it must be."""
 
+import random
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from gateway.bench.tokens.catalog import BenchCatalog, Rows
+from gateway.bench.tokens.conversations import Conversation
 from indexer import ToolDefinition
 
 _VERB: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -24,6 +26,11 @@ class HardDistractors:
         self._namespaces = _codes([tool.namespace for tool in catalog.tools])
         self._verbs = _codes([verb_of(tool) for tool in catalog.tools])
 
+    def around(self, conversation: Conversation, seed: int) -> Rows:
+        """`order` around the tools that a conversation needs, drawn anew for each conversation and seed."""
+        needed = [self._catalog.rows[tool] for tool in conversation.tools]
+        return self.order(needed, random.Random(f"{conversation.id}/{seed}/order").getrandbits(32))
+
     def order(self, needed: Sequence[int], seed: int) -> Rows:
         """(n,) every row once: the needed ones, then by hardness, each need in turn giving its next hardest.
 
@@ -31,15 +38,15 @@ class HardDistractors:
         cosine to the needed tool, 0.3 more in its namespace and 0.2 more for its verb.
         """
         count = len(self._catalog.tools)
-        random = np.random.default_rng(seed)
+        drawn = np.random.default_rng(seed)
         if not len(needed):
-            return random.permutation(count)
+            return drawn.permutation(count)
         ranks = np.full(count, count, dtype=np.int64)
         for row in needed:
             hardness = self._catalog.vectors @ self._catalog.vectors[row]
             hardness += _SAME_NAMESPACE * (self._namespaces == self._namespaces[row])
             hardness += _SAME_VERB * (self._verbs == self._verbs[row])
-            hardness += random.normal(0, _JITTER, count).astype(np.float32)
+            hardness += drawn.normal(0, _JITTER, count).astype(np.float32)
             places = np.empty(count, dtype=np.int64)
             places[np.argsort(-hardness, kind="stable")] = np.arange(count)
             np.minimum(ranks, places, out=ranks)

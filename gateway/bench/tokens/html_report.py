@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gateway.bench.tokens.plots import render_plots
 from gateway.bench.tokens.sweep import ALL_TOOLS, APPEND
-from gateway.bench.tokens.text_report import cells, headline_group, notes
+from gateway.bench.tokens.text_report import COLUMNS, cells, headline_group, notes
 
 Record = Mapping[str, Any]
 
@@ -20,10 +20,6 @@ tr.own { background: #f1f8f5; font-weight: 600; } tr.plain { color: #666; }
 figure { display: inline-block; margin: .5rem; max-width: 100%; } figure svg { max-width: 100%; height: auto; }
 li { margin: .2rem 0; }
 """
-_HEADINGS: Final = (
-    "tools", "delivery", "prompt tokens", "saved", "95 % interval", "saved at cached prices", "complete at k",
-    "all in sight", "requests a turn", "added seconds a turn",
-)  # fmt: skip
 _COST_HEADINGS: Final = (
     "tools", "delivery", "model", "uncached", "written", "read", "price-weighted", "saved", "saved, output included"
 )  # fmt: skip
@@ -48,7 +44,7 @@ def _body(record: Record) -> Iterator[str]:
         for one in record["groups"]:
             opened = " open" if one is group else ""
             yield f"<details{opened}><summary>Conversations: {escape(one['group'])} ({one['conversations']})</summary>"
-            yield from _table(_HEADINGS, ((row["delivery"], cells(record, row)) for row in one["rows"]))
+            yield from _table(COLUMNS, ((row["delivery"], cells(record, row)) for row in one["rows"]))
             yield "</details>"
         yield "<details><summary>How the prompt tokens are billed</summary>"
         yield from _table(_COST_HEADINGS, _costs(group))

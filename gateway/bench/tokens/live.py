@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.bench.tokens.catalog import BenchCatalog, CatalogView, Progress
+from gateway.bench.tokens.catalog import BenchCatalog, Progress
 from gateway.bench.tokens.conversations import Conversation, within
 from gateway.bench.tokens.distractors import HardDistractors
 from gateway.bench.tokens.playing import AppendSettings, Play, Stage, play_append
-from gateway.bench.tokens.sweep import order_seed
 from gateway.chat.prompt import ChatOptions
 from gateway.errors import GatewayError
 from gateway.models.base import ChatModel
@@ -32,9 +31,7 @@ async def run_live(
     records: list[dict[str, Any]] = []
     for number, conversation in enumerate(played, start=1):
         stage = Stage(catalog, conversation, seed=1)
-        needed = [catalog.rows[tool] for tool in conversation.tools]
-        order = distractors.order(needed, order_seed(conversation, 1))
-        view = CatalogView(catalog, order[: max(tools, len(needed))])
+        view = stage.view(distractors.around(conversation, stage.seed), tools)
         try:
             play = await play_append(
                 stage, catalog.index, view, AppendSettings(k=k), model=model, options=ChatOptions(model=name)

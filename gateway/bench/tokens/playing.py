@@ -7,7 +7,7 @@ from typing import Any, Final
 from gateway.advisors.first_offer import FirstOffer
 from gateway.advisors.loop_run import NEW_MESSAGES
 from gateway.advisors.tool_search import ToolSearchToolCallingAdvisor
-from gateway.bench.tokens.catalog import BenchCatalog, CatalogView
+from gateway.bench.tokens.catalog import BenchCatalog, CatalogView, Rows
 from gateway.bench.tokens.conversations import Conversation, Turn
 from gateway.bench.tokens.delivery import SYSTEM_TEXT, Delivery, Manner
 from gateway.bench.tokens.meter import RequestMeter
@@ -95,6 +95,10 @@ class Stage:
     @property
     def meter(self) -> RequestMeter:
         return self.catalog.meter
+
+    def view(self, order: Rows, size: int) -> CatalogView:
+        """The first so many tools of an order that begins with those the conversation needs, which are all in it."""
+        return CatalogView(self.catalog, order[: max(size, len(self.names))])
 
     def scripted(self, manner: Manner) -> ScriptedChatModel:
         """The model that follows this conversation's script."""

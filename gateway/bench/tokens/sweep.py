@@ -110,12 +110,10 @@ async def run_sweep(
     total = len(conversations) * len(settings.seeds)
     for conversation, seed in ((one, seed) for seed in settings.seeds for one in conversations):
         stage = Stage(catalog, conversation, seed=seed, rules=settings.rules)
-        needed = [catalog.rows[tool] for tool in conversation.tools]
-        order = distractors.order(needed, order_seed(conversation, seed))
+        order = distractors.around(conversation, seed)
         cases.append(Case(conversation, seed, np.cumsum(catalog.tokens[order[:_CUMULATED]])))
         for size in sizes:
-            view = CatalogView(catalog, order[: max(size, len(needed))])
-            runner = _ViewRunner(stage, view, index, settings)
+            runner = _ViewRunner(stage, stage.view(order, size), index, settings)
             for name, outcome, play in [one async for one in runner.outcomes(simulated)]:
                 outcomes[name, size].append(outcome)
                 if name == ALL_TOOLS and size == sizes[0]:
@@ -147,21 +145,15 @@ async def run_passthrough(
     append = AppendSettings(k=settings.k, passthrough_tokens=budget_tokens)
     for number, case in enumerate(sweep.cases):
         stage = Stage(catalog, case.conversation, seed=case.seed, rules=settings.rules)
-        needed = [catalog.rows[tool] for tool in case.conversation.tools]
-        order = distractors.order(needed, order_seed(case.conversation, case.seed))
+        order = distractors.around(case.conversation, case.seed)
         for size, found in outcomes.items():
-            view = CatalogView(catalog, order[: max(size, len(needed))])
+            view = stage.view(order, size)
             play = await play_append(stage, catalog.index, view, append)
             searched = view.tool_tokens > budget_tokens
             complete = sweep.outcomes[APPEND, size][number].complete if searched else 1.0
             found.append(_outcome(stage, view, play, play.requests, complete=complete))
         catalog.meter.forget_conversation()
     return outcomes
-
-
-def order_seed(conversation: Conversation, seed: int) -> int:
-    """What the order of a conversation's distractors is drawn with."""
-    return random.Random(f"{conversation.id}/{seed}/order").getrandbits(32)
 
 
 class _ViewRunner:

@@ -9,7 +9,7 @@ Record = Mapping[str, Any]
 
 _KEPT: Final = 0.8
 
-_COLUMNS: Final = (
+COLUMNS: Final = (
     "tools", "delivery", "prompt tokens", "saved", "95 % interval", "saved at cached prices", "complete at k",
     "all in sight", "requests a turn", "added seconds a turn",
 )  # fmt: skip
@@ -72,14 +72,14 @@ def glance(record: Record, group: Record) -> Iterator[str]:
 
 def table(record: Record, group: Record) -> Iterator[str]:
     """One line a size and delivery."""
-    yield "| " + " | ".join(_COLUMNS) + " |"
-    yield "|---:|---|" + "---:|" * (len(_COLUMNS) - 2)
+    yield "| " + " | ".join(COLUMNS) + " |"
+    yield "|---:|---|" + "---:|" * (len(COLUMNS) - 2)
     for row in group["rows"]:
         yield "| " + " | ".join(cells(record, row)) + " |"
 
 
 def cells(record: Record, row: Record) -> tuple[str, ...]:
-    """The cells of a row, for `_COLUMNS`."""
+    """The cells of a row, for `COLUMNS`."""
     saved, low, high = row["saved"]
     plain = row["delivery"] == ALL_TOOLS
     return (
