@@ -15,6 +15,7 @@ from gateway.bench.bm25_baseline import Bm25Baseline
 from gateway.bench.catalog_under_test import CatalogUnderTest
 from gateway.bench.peers.base import Peer, installed_version
 from gateway.bench.peers.time_limit import TimeLimitError, time_limit
+from gateway.bench.progress import Progress
 from gateway.bench.quality_figures import BASELINES, QualityReport, SetQuality, SystemQuality
 from gateway.bench.retrieval_metrics import DEPTH, METRICS, bootstrap_interval, query_metrics
 from gateway.bench.retrieval_sets import JudgedQuery, RetrievalSet, Split, find_sets, load_set
@@ -36,7 +37,7 @@ def run_quality(
     split: Split = "all",
     peers: Sequence[Peer] = (),
     peer_seconds: float = PEER_SECONDS,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> QualityReport:
     """Measure every test set under a folder, with those of the peers that are installed.
 
@@ -84,9 +85,7 @@ def _with_peers(
     return replace(entry, peers=measured, skipped=skipped)
 
 
-def measure_set(
-    judged: RetrievalSet, embedder: Embedder, progress: Callable[[str, int, int], None] | None = None
-) -> SetQuality:
+def measure_set(judged: RetrievalSet, embedder: Embedder, progress: Progress | None = None) -> SetQuality:
     """The product and the baselines on one set."""
 
     def heard(done: int) -> None:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.bench.checkout import CONVERSATIONS
+from gateway.bench.progress import Progress
 from gateway.bench.speed.bench import Bench, Options
 from gateway.bench.speed.comparison import TOLERANCE, compare, comparison_section
-from gateway.bench.speed.data import Progress, open_data
+from gateway.bench.speed.data import open_data
 from gateway.bench.speed.minilm import open_minilm
 from gateway.bench.speed.report import Section, render_markdown, sections
 from gateway.bench.speed.run import row_keys, run_speed

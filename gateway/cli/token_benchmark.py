@@ -5,7 +5,7 @@ import importlib
 import shutil
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import Any, Final, cast
 import anyio
 
 from gateway.bench.checkout import CONVERSATIONS
-from gateway.bench.tokens.catalog import BenchCatalog, Progress, build_catalog
+from gateway.bench.progress import Progress
+from gateway.bench.tokens.catalog import BenchCatalog, build_catalog
 from gateway.bench.tokens.conversations import Conversation, load_conversations, within
 from gateway.bench.tokens.counting import counting_for
 from gateway.bench.tokens.delivery import DeliveryMaker
@@ -220,13 +221,14 @@ def _prices(options: TokenBenchmarkOptions) -> tuple[ModelPrice, ...]:
 
 
 @contextmanager
-def _progress() -> Generator[Callable[[str, int, int], None]]:
+def _progress() -> Generator[Progress]:
     """A bar for each stage, on stderr."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Bars(*columns, console=Console(stderr=True)) as bars:
         tasks: dict[str, TaskID] = {}
 
         def advance(stage: str, done: int, total: int) -> None:

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 import indexer
-from gateway.bench.speed.data import BenchData, Progress
+from gateway.bench.progress import Progress
+from gateway.bench.speed.data import BenchData
 from gateway.bench.speed.grown import Grower
 from indexer import LexicalIndex, ToolDocument, document_of
 from indexer.lexical import FIELDS

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.bench.speed.data import BenchData, Progress
+from gateway.bench.progress import Progress
+from gateway.bench.speed.data import BenchData
 from gateway.bench.speed.grown import DenseFiles, dense_files
 from gateway.bench.speed.lanes import Settings
 from gateway.bench.speed.machine import version_of

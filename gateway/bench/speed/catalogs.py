@@ -197,10 +197,9 @@ async def _write_each(index: ToolIndex, tools: Sequence[ToolDefinition]) -> Mapp
         found.append((time.perf_counter() - registered) * 1e3)
         named = await index.search(ToolSearchRequest(queries=(f"select:{tool.namespace}/{tool.name}",)))
         seen += any(result.definition.key == tool.key for result in named.results)
-    own, after = spread(visible), spread(found)
     return {
-        "visible_ms": [own.median, own.low, own.high],
+        "visible_ms": spread(visible).record(),
         "visible_p99_ms": percentile(visible, 99),
-        "search_after_ms": [after.median, after.low, after.high],
+        "search_after_ms": spread(found).record(),
         "seen": seen / len(tools),
     }

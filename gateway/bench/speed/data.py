@@ -10,7 +10,7 @@ import hashlib
 import json
 import random
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gateway.bench.progress import Progress, hear_nothing
 from gateway.bench.speed.machine import version_of
 from gateway.bench.tokens.conversations import Conversation, load_conversations, within
 from gateway.bench.tokens.drawn import draw_conversations
@@ -29,8 +30,6 @@ from indexer.stores.payload import decode_definition
 from indexer.validation import judge
 
 Floats: TypeAlias = npt.NDArray[np.float32]
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Hears (stage, done, in all)."""
 
 SEED: Final = 20261130
 SOURCES: Final = ("aws", "google")
@@ -118,7 +117,7 @@ def open_data(
     name = hashlib.sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()[:12]
     folder = bench_home / f"data-{name}"
     if not (folder / _DESCRIPTION).exists():
-        tools = _read_tools(progress or _hear_nothing)
+        tools = _read_tools(progress or hear_nothing)
         make_data(folder, tools, embedder, given, origin=origin, wide=wide, progress=progress)
     return BenchData(folder)
 
@@ -134,7 +133,7 @@ def make_data(
     progress: Progress | None = None,
 ) -> None:
     """Write a data folder whole: one that is there is complete. Raises: EmbeddingError."""
-    heard = progress or _hear_nothing
+    heard = progress or hear_nothing
     rows = {f"{tool.namespace}/{tool.name}": row for row, tool in enumerate(tools)}
     usable = within(conversations, rows) or draw_conversations(tools, seed=SEED, count=_DRAWN)
     needs = [(need.queries[0], rows[need.tool]) for one in usable for turn in one.turns for need in turn.needs]
@@ -163,10 +162,6 @@ def make_data(
     (draft / _DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     draft.rename(folder)
-
-
-def _hear_nothing(stage: str, done: int, total: int) -> None:
-    pass
 
 
 def _read_tools(heard: Progress) -> list[ToolDefinition]:

@@ -17,7 +17,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gateway.bench.speed.data import SEED, BenchData, Floats, Progress, unit
+from gateway.bench.progress import Progress
+from gateway.bench.speed.data import SEED, BenchData, Floats, unit
 from indexer import ToolDefinition, ToolDocument, document_of
 
 Rows = npt.NDArray[np.int64]

@@ -116,7 +116,7 @@ def adding(settings: Settings) -> Mapping[str, Any]:
         snapshot.scores(requests[number % len(requests)])
         visible.append((shown - started) * 1e3)
         first.append((time.perf_counter() - shown) * 1e3)
-    return {"visible_ms": _record(visible), "first_search_ms": _record(first)}
+    return {"visible_ms": spread(visible).record(), "first_search_ms": spread(first).record()}
 
 
 def equal_after_changes(settings: Settings) -> Mapping[str, Any]:
@@ -149,8 +149,3 @@ def _same(changed: LexicalIndex, fresh: LexicalIndex, stay: Sequence[int], reque
     # A dead row scores 0 like one that matches nothing: where fewer than ten match, only those are compared.
     found, wanted = best[ours[best] > 0].tolist(), expected[theirs[expected] > 0].tolist()
     return found == [stay[row] for row in wanted] and bool(np.allclose(ours[found], theirs[wanted], rtol=1e-5))
-
-
-def _record(milliseconds: Sequence[float]) -> list[float]:
-    of = spread(milliseconds)
-    return [of.median, of.low, of.high]

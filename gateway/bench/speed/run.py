@@ -127,9 +127,9 @@ def _race(bench: Bench, row: RaceRow) -> Record:
 def _result(result: Result) -> Record:
     return {
         "name": result.name,
-        "ms": _numbers(result.milliseconds.median, result.milliseconds.low, result.milliseconds.high),
+        "ms": _numbers(*result.milliseconds.record()),
         "p99_ms": None if result.p99_milliseconds is None else _numbers(result.p99_milliseconds)[0],
-        "ratio": _numbers(result.ratio.median, result.ratio.low, result.ratio.high),
+        "ratio": _numbers(*result.ratio.record()),
         "check": None if result.check is None else [result.check[0], round(result.check[1], 4)],
         "checked": result.checked,
         "calls": result.calls,

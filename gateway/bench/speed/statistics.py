@@ -15,6 +15,10 @@ class Spread:
     low: float
     high: float
 
+    def record(self) -> list[float]:
+        """Median first, then the quartiles."""
+        return [self.median, self.low, self.high]
+
     def times(self, factor: float) -> "Spread":
         """In another unit."""
         return Spread(self.median * factor, self.low * factor, self.high * factor)

@@ -44,9 +44,8 @@ async def first_tokens_async(settings: Settings) -> Mapping[str, Any]:
     for stream in streams.values():
         stream.close()
     added = [(through - direct) * 1e3 for direct, through in zip(seconds["direct"], seconds["through"], strict=True)]
-    own = spread(added)
     return {
-        "added_ms": [own.median, own.low, own.high],
+        "added_ms": spread(added).record(),
         "added_p99_ms": percentile(added, 99),
         **{f"{name}_ms": percentile(values, 50) * 1e3 for name, values in seconds.items()},
     }

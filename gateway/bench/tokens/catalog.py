@@ -1,7 +1,7 @@
 """The catalog under test: its tools as a model sees them, what each costs, and the product's own index over them."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias, cast
@@ -10,6 +10,7 @@ import anyio.to_thread
 import numpy as np
 import numpy.typing as npt
 
+from gateway.bench.progress import Progress, hear_nothing
 from gateway.bench.tokens.meter import RequestMeter
 from gateway.chat.prompt import ToolSpec
 from gateway.tools.client_tool import ClientToolFactory
@@ -29,8 +30,6 @@ from indexer import (
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float32]
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Hears (stage, done, in all)."""
 
 _PAGE: Final = 512
 
@@ -138,7 +137,7 @@ async def build_catalog(
 
     Of several definitions of one tool the first is kept. Raises: SourceError, EmbeddingError.
     """
-    heard = progress or _hear_nothing
+    heard = progress or hear_nothing
     read, refused = await anyio.to_thread.run_sync(_distinct, entries, heard)
     store = MemoryToolStore(embedder.dimensions)
     index = await open_memory_index(embedder, store)
@@ -162,10 +161,6 @@ async def build_catalog(
         unlisted_refused=report.unlisted_refused + report.unlisted_quarantined,
         rows={f"{tool.namespace}/{tool.name}": row for row, tool in enumerate(tools)},
     )
-
-
-def _hear_nothing(stage: str, done: int, total: int) -> None:
-    pass
 
 
 def _distinct(

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.bench.tokens.catalog import BenchCatalog, Progress
+from gateway.bench.progress import Progress
+from gateway.bench.tokens.catalog import BenchCatalog
 from gateway.bench.tokens.conversations import Conversation, within
 from gateway.bench.tokens.distractors import HardDistractors
 from gateway.bench.tokens.playing import AppendSettings, Play, Stage, play_append

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.bench.tokens.catalog import BenchCatalog, Progress
+from gateway.bench.progress import Progress
+from gateway.bench.tokens.catalog import BenchCatalog
 from gateway.bench.tokens.conversations import Conversation, within
 from gateway.bench.tokens.delivery import DeliveryMaker
 from gateway.bench.tokens.prefix_cache import CACHE_RULES

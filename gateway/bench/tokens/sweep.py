@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gateway.bench.tokens.catalog import BenchCatalog, CatalogView, Progress
+from gateway.bench.progress import Progress
+from gateway.bench.tokens.catalog import BenchCatalog, CatalogView
 from gateway.bench.tokens.conversations import Conversation
 from gateway.bench.tokens.delivery import Delivery, DeliveryMaker
 from gateway.bench.tokens.distractors import HardDistractors
