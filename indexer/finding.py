@@ -135,8 +135,8 @@ def _embed(planned: Sequence[PlannedQuery], embedder: Embedder) -> tuple[list[_R
         return [], "none"
     try:
         vectors = embedder.embed_queries(texts)
-    except EmbeddingError:
-        _log.exception("the encoder %s failed on a query; searching by words alone", embedder.embedder_id)
+    except EmbeddingError as error:
+        _log.warning("the encoder %s failed on a query; searching by words alone: %s", embedder.embedder_id, error)
         return [_Read(plan, None) for plan in planned], "lexical"
     if len(planned) == 1:
         return [_Read(planned[0], vectors)], "none"

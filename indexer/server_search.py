@@ -108,8 +108,8 @@ def _embed(texts: Sequence[str], embedder: Embedder) -> dict[str, Vectors]:
         return {}
     try:
         return dict(zip(texts, embedder.embed_queries(texts), strict=True))
-    except EmbeddingError:
-        _log.exception("the encoder %s failed on a query; searching by words alone", embedder.embedder_id)
+    except EmbeddingError as error:
+        _log.warning("the encoder %s failed on a query; searching by words alone: %s", embedder.embedder_id, error)
         return {}
 
 

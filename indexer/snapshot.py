@@ -3,6 +3,7 @@
 import os
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -76,7 +77,8 @@ def save_snapshot(path: Path, replica: Replica, origin: SnapshotOrigin) -> None:
         _write(scratch, header, arrays, described)
         scratch.replace(path)
     except OSError as error:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
         raise StoreError(f"Cannot write the snapshot {path}: {error.strerror}.") from error
 
 

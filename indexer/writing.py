@@ -258,8 +258,8 @@ class CatalogWriter:
                 self._kept.replica.calibrate(self._embedder)
                 # Else a catalog that is only read would be calibrated anew by every process that opens it.
                 self._kept.unsaved = max(self._kept.unsaved, 1)
-            except EmbeddingError:
-                _log.exception("the encoder failed on the calibration; weak matches are told as before")
+            except EmbeddingError as error:
+                _log.warning("the encoder failed on the calibration; weak matches are told as before: %s", error)
 
     def save_if_much_changed(self) -> None:
         """Flush the store and write a snapshot once that spares the next start something. Raises: StoreError."""
@@ -279,10 +279,16 @@ class CatalogWriter:
 
     def _save(self) -> None:
         self._flush()
-        if self._snapshot_path is not None:
-            self._kept.replica.followed = self._log.position.to_record()
-            save_snapshot(self._snapshot_path, self._kept.replica, self._origin)
         self._kept.unsaved = 0
+        if self._snapshot_path is None:
+            return
+        self._kept.replica.followed = self._log.position.to_record()
+        try:
+            save_snapshot(self._snapshot_path, self._kept.replica, self._origin)
+        except StoreError as error:
+            # The store is the truth and has everything: whoever registers something has nothing to mend.
+            _log.warning("the next start reads the catalog from its store, which takes longer: %s", error)
+            self._kept.unsaved = 1  # tried again after as many changes, and on closing
 
     def close(self) -> None:
         """Save what changed and let go of the store; a second call does nothing."""
@@ -293,8 +299,7 @@ class CatalogWriter:
             try:
                 if self._kept.unsaved and not self._kept.in_doubt:
                     self._save()
-            except StoreError:
-                # The store is the truth and has everything: the next start is slower, nothing is lost.
-                _log.warning("the catalog could not be saved on closing", exc_info=True)
+            except StoreError as error:
+                _log.warning("the store could not be flushed on closing: %s", error)
             self._behind.close()
             self._store.close()

@@ -129,6 +129,26 @@ def test_closing_without_a_change_leaves_the_snapshot_as_it_is(tmp_path: Path) -
     assert (tmp_path / "one").stat().st_mtime_ns == written
 
 
+def test_a_snapshot_that_cannot_be_written_costs_a_log_line_and_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "snapshots").write_text("no folder")
+    store = make_store()
+    writer = make_writer(store, snapshot_path=tmp_path / "snapshots" / "one")
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, logger="indexer"):
+        take_all(writer, (tool(f"tool_{number}") for number in range(SNAPSHOT_CHANGES)))
+        writer.take_care()
+    assert store.count() == SNAPSHOT_CHANGES
+    assert not writer.wants_care
+    [told] = caplog.records
+    assert "reads the catalog from its store" in told.message
+    assert told.exc_info is None
+    (tmp_path / "snapshots").unlink()
+    writer.close()
+    assert (tmp_path / "snapshots" / "one").exists()
+
+
 def test_a_damaged_snapshot_is_rebuilt_from_the_store_with_a_log_line(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
