@@ -50,8 +50,8 @@ class CountingSink:
         """The count under exactly these labels."""
         return self._counts[name, tuple(sorted(labels.items()))]
 
-    def prometheus_text(self) -> str:
-        """All counts in Prometheus' text format, version 0.0.4."""
+    def prometheus_text(self, **more: str) -> str:
+        """All counts in Prometheus' text format, version 0.0.4; each has the labels `more` beside its own."""
         with self._lock:
             counts = sorted(self._counts.items())
         lines: list[str] = []
@@ -61,8 +61,7 @@ class CountingSink:
             if name != shown:
                 lines += [f"# HELP {metric} {_HELP.get(name, name)}", f"# TYPE {metric} counter"]
                 shown = name
-            inside = ",".join(f'{label}="{_escaped(value)}"' for label, value in labels)
-            lines.append(f"{metric}{{{inside}}} {count}" if inside else f"{metric} {count}")
+            lines.append(f"{metric}{prometheus_labels({**dict(labels), **more})} {count}")
         return "\n".join(lines) + "\n" if lines else ""
 
 
@@ -147,6 +146,12 @@ class ToolLabels:
             return False
         self._shown.remove(least)
         return True
+
+
+def prometheus_labels(labels: Mapping[str, str]) -> str:
+    """Labels as they stand behind a metric's name; nothing where there are none."""
+    inside = ",".join(f'{label}="{_escaped(value)}"' for label, value in labels.items())
+    return f"{{{inside}}}" if inside else ""
 
 
 def _escaped(value: str) -> str:

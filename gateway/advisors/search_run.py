@@ -27,6 +27,7 @@ from gateway.tools.search_tool import (
     full_text,
     listed_names,
     repeated_text,
+    withheld_text,
 )
 from indexer import IndexerError, SearchScope, ToolDefinition, ToolIndex, ToolKey, ToolSearchResponse
 
@@ -189,7 +190,9 @@ class BoundSearchTool:
         search.done = True
         if search.found:
             return found_text(query, search.found, is_new=response.empty_reason != "all_already_found")
-        return full_text(self.run.max_discovered) if response.results else empty_text(query, response)
+        if not response.results:
+            return empty_text(query, response)
+        return withheld_text() if self.run.room() else full_text(self.run.max_discovered)
 
     def _shown(self, response: ToolSearchResponse) -> Iterator[FoundTool]:
         """What the model may call from now on; finds beyond the conversation's cap are left out."""

@@ -22,6 +22,7 @@ _BATCH_BYTES: Final = 8 * 1024 * 1024
 _MAX_LINE_BYTES: Final = 2 * 1024 * 1024
 
 _CALLER_EXECUTORS: Final = ("client",)
+_CALLER_TRUST: Final = ("community", "untrusted")
 _OPERATOR_EXECUTORS: Final = ("client", "simulated", "mcp", "python", "http")
 
 
@@ -32,11 +33,21 @@ class EntryReader:
         self._tenant = caller.tenant
         # Code and connections are the operator's to name: who may only call over HTTP could else run anything.
         self._executors = _OPERATOR_EXECUTORS if caller.is_operator else _CALLER_EXECUTORS
+        self._is_operator = caller.is_operator
         self._places: dict[ToolKey, str] = {}
 
     def definition(self, raw: object, place: str = "") -> ToolDefinition:
         """One tool. Raises: InvalidToolError."""
-        return definition_from_json(raw, place=place, tenant=self._tenant, executors=self._executors)
+        definition = definition_from_json(raw, place=place, tenant=self._tenant, executors=self._executors)
+        # A tier that publishers could give themselves would tell no one from anyone, and hide others' near-duplicates.
+        if not self._is_operator and definition.trust not in _CALLER_TRUST:
+            raise InvalidToolError(
+                "trust",
+                f"{definition.trust!r} cannot be set from here: who is trusted is the operator's to say",
+                fix=f"Use one of {', '.join(_CALLER_TRUST)}, or leave the field out.",
+                tool=str(definition.key),
+            )
+        return definition
 
     def entry(self, raw: object, place: str) -> ToolDefinition | RejectedTool:
         """One of several tools; a second one of the same name is refused, for which of them counts is not said."""

@@ -75,9 +75,10 @@ class OpenAICompatibleChatModel:
                 yield RoundFinished(response=whole)
                 return
             assembler = ChunkAssembler()
-            done = False
+            done = said = False
             async with aclosing(event_data(response.aiter_bytes())) as events:
                 async for data in events:
+                    said = True
                     if data == DONE:
                         done = True
                         break
@@ -88,6 +89,9 @@ class OpenAICompatibleChatModel:
                     with anyio.move_on_after(_DRAIN_SECONDS):
                         async for _ in events:
                             pass
+            if not said and not response.headers.get("content-type", "").startswith("text/event-stream"):
+                kind = response.headers.get("content-type", "no content type")[:100]
+                raise ModelError(f"the model's endpoint answered {kind!r} and no stream of events")
             yield RoundFinished(response=assembler.finish(done=done))
 
     async def models(self) -> Sequence[Mapping[str, Any]]:

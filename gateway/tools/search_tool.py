@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from gateway.chat.json_text import decode_json, encode_json
@@ -80,6 +80,8 @@ class SearchQuery:
     queries: tuple[str, ...]
     max_results: int
     namespace: str | None = None
+    left_out: int = 0
+    """Needs beyond the most that one call may hold."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -112,14 +114,6 @@ class FoundTool:
     reference: ToolReference
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchAnswer:
-    """What a search says to the model, and the same as data."""
-
-    text: str
-    found: tuple[FoundTool, ...] = field(default=())
-
-
 class ToolSearchTool:
     """Searches the index and words the answer; shared by all runs and holds nothing of any."""
 
@@ -147,6 +141,7 @@ class ToolSearchTool:
         namespace = arguments.get("namespace")
         return SearchQuery(
             queries=queries[:MAX_QUERIES],
+            left_out=max(0, len(queries) - MAX_QUERIES),
             max_results=asked,
             namespace=namespace.strip() if isinstance(namespace, str) and namespace.strip() else None,
         )
@@ -189,6 +184,7 @@ def found_text(query: SearchQuery, found: Sequence[FoundTool], *, is_new: bool =
         {
             "tools": [_entry(tool, with_query=several) for tool in found],
             "next": f"{what} Call the one that fits by its name; {then}",
+            **_left_out(query),
         }
     )
 
@@ -223,10 +219,18 @@ def empty_text(query: SearchQuery, response: ToolSearchResponse) -> str:
                 f"No tool in {asked} does this. Do not repeat the same query. If you know another word for the need, "
                 "search once with it; otherwise go on without, and tell the user what cannot be done."
             )
-    body: dict[str, object] = {"tools": [], "why": why}
+    body: dict[str, object] = {"tools": [], "why": why, **_left_out(query)}
     if response.namespaces:
         body["namespaces"] = list(response.namespaces)
     return _text(body)
+
+
+def _left_out(query: SearchQuery) -> dict[str, object]:
+    """A word on needs that were not searched for."""
+    told = (
+        f"Only the first {MAX_QUERIES} queries were searched for; ask for the other {query.left_out} in another call."
+    )
+    return {"not_searched": told} if query.left_out else {}
 
 
 def full_text(most: int) -> str:
@@ -238,6 +242,12 @@ def full_text(most: int) -> str:
             "search again: use the tools you have, and tell the user what cannot be done.",
         }
     )
+
+
+def withheld_text() -> str:
+    """The answer to a search whose finds have no name of their own beside the caller's tools."""
+    why = "What matches has the name of a tool of your list, and cannot be shown beside it. Use the tools you have."
+    return _text({"tools": [], "why": why})
 
 
 def listed_names(text: str) -> list[str]:

@@ -1,12 +1,14 @@
 """How the parts are put together, and what that does not import."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
-from gateway.app import make_services, open_services
+from gateway.app import build_app, make_services, open_services
 from gateway.errors import ConfigurationError
 from gateway.models.openai_compatible import OpenAICompatibleChatModel
 from gateway.models.scripted import ScriptedChatModel, wish
@@ -112,3 +114,16 @@ async def test_the_limits_of_repetition_are_settings() -> None:
     assert run.context["rounds"] == 2
     with pytest.raises(ConfigurationError, match="TOOLSCOUT_TRACE='yes' is not a whole number; set it to 0..1"):
         GatewaySettings.from_environment({"TOOLSCOUT_TRACE": "yes"})
+
+
+async def test_each_of_several_workers_counts_under_a_label_of_its_own() -> None:
+    """A scraper reaches now one of them, now another: without the label a counter would go up and down."""
+    async with services_of(model=ScriptedChatModel("hi")) as services:
+        await services.client.call("go")
+        app = build_app(services, pid=os.getpid() + 1)
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            text = (await client.get("/metrics")).text
+    values = [line for line in text.splitlines() if not line.startswith("#")]
+    assert values and all(f'worker="{os.getpid()}"}} ' in line for line in values)
+    assert f'agent_tool_loop_iterations_total{{worker="{os.getpid()}"}} 1' in values

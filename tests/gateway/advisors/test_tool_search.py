@@ -281,6 +281,9 @@ async def test_a_colliding_tool_without_room_for_another_name_is_withheld() -> N
     prompt = Prompt(messages=(UserMessage(content="go"),), tools=(theirs,))
     await run(model, prompt, index=await catalog([long]), max_results=1)
     assert names(model.prompts[1]) == ["r" * 60, "search_tools"]
+    answer = model.prompts[1].messages[-1]
+    assert isinstance(answer, ToolResponseMessage)
+    assert "has the name of a tool of your list" in str(answer.responses[0].content)
 
 
 async def test_a_client_tool_named_like_the_search_tool_is_refused() -> None:

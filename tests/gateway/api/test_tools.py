@@ -204,6 +204,25 @@ async def test_who_runs_a_tool_cannot_be_chosen_over_http(client: httpx.AsyncCli
     assert "cannot be set from here" in answer.json()["detail"]
 
 
+@pytest.mark.parametrize("tier", ["trusted", "verified"])
+async def test_nobody_but_the_operator_gives_trust(client: httpx.AsyncClient, tier: str) -> None:
+    """A publisher's word for itself: with it, a copy of another's tool would take that one's place in results."""
+    answers = [
+        await client.post("/v1/tools", json={**TOOL, "trust": tier}),
+        await client.put(f"/v1/tools/{TOOL['namespace']}/{TOOL['name']}", json={**TOOL, "trust": tier}),
+    ]
+    for answer in answers:
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["field"] == "trust"
+        assert "the operator's to say" in answer.json()["detail"]
+    bulk = await client.post("/v1/tools/bulk", content=json.dumps({**TOOL, "trust": tier}))
+    assert [entry["field"] for entry in bulk.json()["refused"]] == ["trust"]
+    assert (await client.post("/v1/tools", json={**TOOL, "trust": "untrusted"})).status_code == 201
+    as_operator = {"authorization": f"Bearer {OPERATOR_TOKEN}"}
+    answer = await client.post("/v1/tools", json={**TOOL, "trust": tier}, headers=as_operator)
+    assert answer.json()["tool"]["trust"] == tier
+
+
 async def test_the_operator_may_say_who_runs_a_tool(client: httpx.AsyncClient) -> None:
     answer = await client.post(
         "/v1/tools",

@@ -338,3 +338,14 @@ async def test_the_query_of_an_endpoint_stays_behind_its_paths() -> None:
         "http://up/deployments/m/chat/completions?api-version=1",
         "http://up/deployments/m/models?api-version=1",
     ]
+
+
+@pytest.mark.parametrize("headers", [{"content-type": "text/html; charset=utf-8"}, {}])
+async def test_a_page_in_place_of_a_stream_is_told_as_that(headers: dict[str, str]) -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, content=b"<html>Please log in</html>", headers=headers)
+
+    with pytest.raises(ModelError, match=headers.get("content-type", "no content type")) as caught:
+        async for _ in model(answer).stream(PROMPT):
+            pass
+    assert not isinstance(caught.value, TruncatedStreamError)

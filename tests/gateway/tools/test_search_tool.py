@@ -22,6 +22,7 @@ from gateway.tools.search_tool import (
 )
 from indexer import SearchScope, ToolDefinition, ToolReference, ToolSearchResponse
 from tests.gateway.catalog import catalog
+from tests.gateway.serving import memory_index
 
 
 def found(name: str, description: str = "Does it. And more.", query: str = "q") -> FoundTool:
@@ -161,3 +162,15 @@ async def test_a_model_is_handed_no_tool_that_scores_far_below_the_best() -> Non
     handed = await ToolSearchTool(index, worth_share=0.9).search(query, SearchScope())
     assert handed.results[0] == every.results[0]
     assert 0 < len(handed.results) < len(every.results)
+
+
+def test_needs_beyond_the_most_of_one_call_are_said_to_be_left_out() -> None:
+    tool = ToolSearchTool(memory_index())
+    query = tool.parse({"queries": [f"need {number}" for number in range(8)]})
+    assert query.queries == ("need 0", "need 1", "need 2", "need 3", "need 4")
+    empty = ToolSearchResponse(results=(), catalog_revision=1, empty_reason="no_match")
+    for text in (found_text(query, [found("one")]), empty_text(query, empty)):
+        assert json.loads(text)["not_searched"].startswith("Only the first 5 queries were searched for;")
+        assert "other 3" in text
+    whole = tool.parse({"queries": ["a", "a", " a "]})
+    assert "not_searched" not in json.loads(found_text(whole, [found("one")]))
