@@ -44,8 +44,8 @@ def lay_out_tools(tools: Iterable[ToolSpec], layout: ToolLayout) -> str:
     return "".join(layout_pieces(tools, layout))
 
 
-def wire_tool(tool: ToolSpec) -> Mapping[str, Any]:
-    """The tool as a Chat Completions request carries it."""
+def tool_to_wire(tool: ToolSpec) -> Mapping[str, Any]:
+    """The tool as a Chat Completions request carries it; a client's own is the very object it sent."""
     if tool.wire is not None:
         return tool.wire
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
@@ -53,7 +53,7 @@ def wire_tool(tool: ToolSpec) -> Mapping[str, Any]:
 
 
 def _json_line(tool: ToolSpec) -> str:
-    return json.dumps(wire_tool(tool), ensure_ascii=False) + "\n"
+    return json.dumps(tool_to_wire(tool), ensure_ascii=False) + "\n"
 
 
 def _comment(text: str) -> str:

@@ -9,6 +9,9 @@ from gateway.errors import ModelError
 MAX_EVENT_BYTES: Final = 64 * 1024 * 1024
 """Of one event: pictures come whole in one, and nothing else is near that size."""
 
+DONE: Final = "[DONE]"
+"""The data of a chat-completions stream's last event."""
+
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 
 
@@ -61,17 +64,3 @@ async def _lines(chunks: AsyncIterator[bytes], max_bytes: int) -> AsyncGenerator
 
 def _too_long(max_bytes: int) -> ModelError:
     return ModelError(f"the model's stream holds an event of more than {max_bytes // 1024**2} MiB")
-
-
-def encode_event(data: bytes) -> bytes:
-    """One event that carries one line of data."""
-    return b"data: " + data + b"\n\n"
-
-
-def encode_comment(text: str) -> bytes:
-    """A comment, which readers skip: keeps a connection alive."""
-    return f": {text}\n\n".encode()
-
-
-DONE: Final = "[DONE]"
-"""The data of a chat-completions stream's last event."""

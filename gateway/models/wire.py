@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from gateway.chat.exchange import ChatResponse, Usage
 from gateway.chat.json_text import encode_json as encode_json  # for whoever puts a body on the wire
 from gateway.chat.prompt import ChatOptions, Prompt, ToolSpec
+from gateway.chat.tool_layout import tool_to_wire as tool_to_wire
 from gateway.errors import InvalidRequestError, ModelError
 from gateway.models.wire_checks import array_at, kind_of, object_at, string_at
 from gateway.models.wire_messages import REASONING_FIELDS as REASONING_FIELDS
@@ -102,16 +103,6 @@ def _tool_from_wire(entry: object, place: str) -> ToolSpec:
         parameters=_NO_PARAMETERS if parameters is None else parameters,
         wire=tool,
     )
-
-
-def tool_to_wire(tool: ToolSpec) -> Mapping[str, Any]:
-    """A tool as a request carries it; a client's own is the very object it sent."""
-    if tool.wire is not None:
-        return tool.wire
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-    }
 
 
 # Answers

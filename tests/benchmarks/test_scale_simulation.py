@@ -7,18 +7,8 @@ from statistics import fmean
 
 import pytest
 
-from benchmarks.scale_simulation import (
-    Background,
-    Failure,
-    Pause,
-    Setup,
-    constant,
-    drawn_from,
-    exponential,
-    simulate,
-    waiting_of_mg1,
-    waiting_of_mmc,
-)
+from benchmarks.scale_simulation import Background, Failure, Pause, Setup, drawn_from, simulate
+from tests.benchmarks.queueing_theory import constant, exponential, waiting_of_mg1, waiting_of_mmc
 
 SERVICE = 0.01
 

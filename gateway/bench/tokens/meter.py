@@ -62,10 +62,6 @@ class RequestMeter(TokenCounter):
             known = self._tools[id(tool)] = (tool, count)
         return known[1]
 
-    def know_tool(self, tool: ToolSpec, tokens: int) -> None:
-        """Take over a count that was made elsewhere."""
-        self._tools[id(tool)] = (tool, tokens)
-
     @override
     def count_tools(self, tools: Iterable[ToolSpec]) -> int:
         if not isinstance(tools, tuple | list):
