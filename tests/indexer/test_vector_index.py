@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import anyio
+import anyio.lowlevel
 import numpy as np
 import pytest
 
 from indexer.alias import model_alias
 from indexer.definition import ToolDefinition, ToolKey
+from indexer.embedders.hashing import HashingEmbedder
 from indexer.errors import EmbeddingError, SourceError, StoreError, StoreUnavailableError
+from indexer.opening import open_memory_index
 from indexer.search import RejectedTool, SearchScope
 from indexer.vector_index import VectorToolIndex
 from tests.indexer.catalogs import (
@@ -269,3 +272,37 @@ async def test_many_updates_do_not_let_the_replica_grow_without_bound() -> None:
     stored = await index.get(ToolKey("default", "default", "tool_599"))
     assert stored is not None
     assert stored.definition.description == "Version 7."
+
+
+async def test_tools_registered_one_by_one_are_found_as_those_of_one_registration_are() -> None:
+    """After the first one each is registered in the thread of the event loop, which others share."""
+    embedder = HashingEmbedder(64)
+    one_by_one, at_once = await open_memory_index(embedder), await open_memory_index(embedder)
+    turns = 0
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    progress: list[int] = []
+    async with anyio.create_task_group() as others:
+        others.start_soon(take_turns)
+        for entry in (*SHOP, SHOP[0], replace(SHOP[1], description="Zebra stripes.")):
+            report = await one_by_one.register([entry], progress=progress.append)
+            assert report.seconds > 0
+        others.cancel_scope.cancel()
+    await at_once.register(SHOP)
+    await at_once.register([replace(SHOP[1], description="Zebra stripes.")])
+
+    assert progress == [1] * (len(SHOP) + 2)
+    assert turns > len(SHOP)
+    asked = request("zebra weather mail refund money")
+    assert (await one_by_one.stats()).catalog_revision == (await at_once.stats()).catalog_revision
+    found, expected = await one_by_one.search(asked), await at_once.search(asked)
+    assert [(one.definition, one.score, one.reasons) for one in found.results] == [
+        (one.definition, one.score, one.reasons) for one in expected.results
+    ]
+    await one_by_one.aclose()
+    await at_once.aclose()
