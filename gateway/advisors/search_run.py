@@ -15,13 +15,8 @@ from gateway.tools.callback import ToolMetadata
 from gateway.tools.context import ToolContext
 from gateway.tools.listed_tool import ListedTool
 from gateway.tools.resolver import ToolCallbackFactory
-from gateway.tools.search_tool import (
-    SEARCH_TOOL_NAME,
-    SEARCH_TOOL_SPEC,
+from gateway.tools.search_answers import (
     FoundTool,
-    SearchQuery,
-    SearchRecord,
-    ToolSearchTool,
     empty_text,
     found_text,
     full_text,
@@ -29,6 +24,7 @@ from gateway.tools.search_tool import (
     repeated_text,
     withheld_text,
 )
+from gateway.tools.search_tool import SEARCH_TOOL_NAME, SEARCH_TOOL_SPEC, SearchQuery, SearchRecord, ToolSearchTool
 from indexer import IndexerError, SearchScope, ToolDefinition, ToolIndex, ToolKey, ToolSearchResponse
 
 SEARCHES: Final = "searches"
@@ -171,7 +167,7 @@ class BoundSearchTool:
             search.done = True
             search.record = replace(search.record, results=same.record.results)
             self.run.guard.count_stop(self.spec.name)
-            return repeated_text(query, same.found)
+            return repeated_text(same.found)
         try:
             response = await self.tool.search(
                 query,

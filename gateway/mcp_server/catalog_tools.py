@@ -6,7 +6,8 @@ from typing import Any, Final, cast
 
 from gateway.errors import ToolArgumentsError
 from gateway.tools.context import ToolContext
-from gateway.tools.search_tool import SEARCH_TOOL_NAME, SEARCH_TOOL_SPEC, ToolSearchTool, sibling_aliases
+from gateway.tools.search_answers import sibling_aliases
+from gateway.tools.search_tool import SEARCH_TOOL_NAME, SEARCH_TOOL_SPEC, ToolSearchTool
 from indexer import SearchScope, ToolIndex, ToolReference, ToolSearchResponse, arguments_problem
 
 SEARCH_TOOLS: Final = SEARCH_TOOL_NAME

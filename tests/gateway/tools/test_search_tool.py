@@ -9,17 +9,8 @@ import pytest
 
 from gateway.chat.json_text import encode_json
 from gateway.errors import ToolArgumentsError
-from gateway.tools.search_tool import (
-    SEARCH_TOOL_SPEC,
-    FoundTool,
-    SearchQuery,
-    ToolSearchTool,
-    empty_text,
-    found_text,
-    listed_names,
-    one_line,
-    repeated_text,
-)
+from gateway.tools.search_answers import FoundTool, empty_text, found_text, listed_names, one_line, repeated_text
+from gateway.tools.search_tool import SEARCH_TOOL_SPEC, SearchQuery, ToolSearchTool
 from indexer import SearchScope, ToolDefinition, ToolReference, ToolSearchResponse
 from tests.gateway.catalog import catalog
 from tests.gateway.serving import memory_index
@@ -115,10 +106,9 @@ def test_an_empty_answer_explains_itself(reason: Any, said: str) -> None:
 
 
 def test_a_repeated_search_is_answered_with_a_stop() -> None:
-    query = SearchQuery(queries=("a",), max_results=5)
-    again = json.loads(repeated_text(query, [found("one")]))
+    again = json.loads(repeated_text([found("one")]))
     assert again["next"].startswith("STOP:") and again["tools"][0]["name"] == "one"
-    nothing = json.loads(repeated_text(query, []))
+    nothing = json.loads(repeated_text([]))
     assert nothing["next"].startswith("STOP:") and "nothing was found" in nothing["next"]
 
 
