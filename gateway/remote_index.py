@@ -1,8 +1,9 @@
 """The catalog of a running gateway as a `ToolIndex`, for what needs one beside the process that owns it."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import anyio.to_thread
 
@@ -21,6 +22,10 @@ from indexer import (
     ToolSearchResponse,
     definition_from_record,
 )
+
+_MAX_QUERY: Final = 2000
+"""Characters of a query that the search route takes; what a need is about stands at its beginning."""
+_ALIAS: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 T = TypeVar("T")
 
@@ -49,8 +54,11 @@ class RemoteToolIndex:
 
         `worth_share` is measured against the best of all, not of the new ones.
         """
+        queries = [query.strip()[:_MAX_QUERY] for query in request.queries if query.strip()]
+        if not queries:
+            return ToolSearchResponse(results=(), catalog_revision=0, empty_reason="no_match")
         body: dict[str, Any] = {
-            "queries": list(request.queries),
+            "queries": queries,
             "worth_share": request.worth_share,
             "min_confidence": request.min_confidence,
             "collapse_duplicates": request.collapse_duplicates,
@@ -90,7 +98,7 @@ class RemoteToolIndex:
 
     async def resolve(self, names: Iterable[str], scope: SearchScope) -> dict[str, ToolDefinition]:
         """The tools behind model-facing aliases, found as exact names, five a search."""
-        remaining = iter(dict.fromkeys(names))
+        remaining = iter(dict.fromkeys(name for name in names if _ALIAS.match(name)))  # no other text is one
         resolved: dict[str, ToolDefinition] = {}
         while batch := tuple(islice(remaining, 5)):
             answer = await self.search(ToolSearchRequest(queries=batch, max_results=100, scope=scope))

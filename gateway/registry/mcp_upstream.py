@@ -63,6 +63,7 @@ class SupervisedMcpConnection:
         self._connected = False
         self._failures = 0
         self._last_error = ""
+        self._closed_because = ""
         self._state_changed = asyncio.Event()
 
     @property
@@ -83,9 +84,10 @@ class SupervisedMcpConnection:
         self._calls.put_nowait(_Call(name, arguments, result))
         return await result
 
-    async def aclose(self) -> None:
-        """Disconnect, and end the server if it was started here."""
+    async def aclose(self, reason: str = "the gateway is shutting down") -> None:
+        """Disconnect, and end the server if it was started here; calls under way hear the reason."""
         supervisor, self._supervisor = self._supervisor, None
+        self._closed_because = reason
         if supervisor is not None:
             supervisor.cancel()
             await asyncio.wait({supervisor})
@@ -108,7 +110,7 @@ class SupervisedMcpConnection:
             except asyncio.CancelledError:
                 attempt.cancel()
                 await asyncio.wait({attempt})
-                self._disconnected("the gateway is shutting down")
+                self._disconnected(self._closed_because)
                 raise
             self._attempt_ended(None if attempt.cancelled() else attempt.exception())
             pause = _FIRST_PAUSE_SECONDS * 2 ** max(0, self._failures - 1)

@@ -1,8 +1,10 @@
 """The registry: one place that writes to the catalog, and that knows who runs each of its tools."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from gateway.errors import ConfigurationError
 from gateway.registry.executors import PythonToolCallback, SimulatedToolCallback, UnavailableTool
@@ -41,7 +43,8 @@ class ToolRegistry:
         self._index = index
         self._sources = sources
         self._connect = connect
-        self._connections: dict[str, SupervisedMcpConnection] = {}
+        self._connections: dict[str, _Connected] = {}
+        self._closing: set[asyncio.Future[None]] = set()
 
     async def register(
         self, entries: Iterable[ToolDefinition | RejectedTool], *, progress: Callable[[int], None] | None = None
@@ -95,20 +98,42 @@ class ToolRegistry:
     def _connection(self, source: str) -> SupervisedMcpConnection | None:
         """The one connection of a source; None for a source that the operator's list does not hold.
 
-        Raises: ConfigurationError for a list that cannot be read.
+        The list counts as it is now: a source that was indexed anew, or taken out, loses the connection it had.
+        Raises: ConfigurationError for a list that cannot be read, unless there is a connection already.
         """
         known = self._connections.get(source)
-        if known is None:
+        try:
             sources = self._sources()
-            spec = sources.get(source)
-            if spec is None:
-                return None
-            connect = self._connect(spec, sources.get(server_place(source)))
-            known = self._connections[source] = SupervisedMcpConnection(source, connect)
-        return known
+        except ConfigurationError:
+            if known is None:
+                raise
+            return known.connection
+        spec, folder = sources.get(source), sources.get(server_place(source))
+        if known is not None and (known.spec, known.folder) == (spec, folder):
+            return known.connection
+        if known is not None:
+            del self._connections[source]
+            closing = asyncio.ensure_future(known.connection.aclose("the operator has changed its source"))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+        if spec is None:
+            return None
+        connection = SupervisedMcpConnection(source, self._connect(spec, folder))
+        self._connections[source] = _Connected(spec, folder, connection)
+        return connection
 
     async def aclose(self) -> None:
         """Close every connection."""
-        for connection in self._connections.values():
-            await connection.aclose()
+        for known in self._connections.values():
+            await known.connection.aclose()
         self._connections.clear()
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+
+class _Connected(NamedTuple):
+    """A connection, and what the operator's list said of its source when it was made."""
+
+    spec: str
+    folder: str | None
+    connection: SupervisedMcpConnection

@@ -37,6 +37,7 @@ async def both() -> AsyncGenerator[tuple[ToolIndex, RemoteToolIndex]]:
         ToolSearchRequest(queries=("refund an order",), min_confidence=1.0),
         ToolSearchRequest(queries=("refund an order",), collapse_duplicates=False),
         ToolSearchRequest(queries=("orders",), scope=SearchScope(tags=frozenset({"orders"}))),
+        ToolSearchRequest(queries=("  ",)),
         ToolSearchRequest(queries=("orders",), scope=SearchScope(namespaces=frozenset({"nowhere"}))),
     ],
 )
@@ -48,6 +49,15 @@ async def test_searches_are_answered_as_by_the_index(request_: ToolSearchRequest
     assert [one.reasons for one in there.results] == [one.reasons for one in here.results]
     assert [one.score for one in there.results] == pytest.approx([one.score for one in here.results], abs=1e-4)
     assert there.empty_reason == here.empty_reason
+
+
+async def test_a_query_of_any_length_is_answered() -> None:
+    """The route takes 2,000 characters of each; models may write more."""
+    long = ToolSearchRequest(queries=("refund an order" + " lorem" * 1000, " ", "list orders"))
+    async with both() as (index, remote):
+        here, there = await index.search(long), await remote.search(long)
+    for found in (here, there):
+        assert {one.definition.name for one in found.results} >= {"refund_order", "list_orders"}
 
 
 async def test_a_view_of_no_namespace_sees_nothing() -> None:
@@ -75,7 +85,7 @@ async def test_an_answer_of_tools_found_before_says_so_as_the_index_does() -> No
 
 async def test_aliases_are_resolved_and_unknown_ones_left_out() -> None:
     async with both() as (index, remote):
-        names = [*(model_alias(tool.key) for tool in TOOLS), "no_such_tool"]
+        names = [*(model_alias(tool.key) for tool in TOOLS), "no_such_tool", " ", "", "x" * 3000, "a/b c", "\ud83d"]
         assert await remote.resolve(names, SearchScope()) == await index.resolve(names, SearchScope())
 
 
@@ -109,7 +119,7 @@ async def test_a_refusal_tells_its_status_and_reason() -> None:
         async with served(app, lifespan=True) as url:
             remote = RemoteToolIndex(RemoteGateway(url))
             with pytest.raises(RemoteError, match="422") as refused:
-                await remote.search(ToolSearchRequest(queries=("",)))
+                await remote.search(ToolSearchRequest(queries=("refund",), max_results=0))
     assert refused.value.status == 422
 
 

@@ -1,5 +1,6 @@
 """Who runs which tool of the catalog."""
 
+import asyncio
 import json
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -238,3 +239,34 @@ def test_parts_of_a_result_that_are_no_text_are_described() -> None:
     assert result_text(CallToolResult(content=[], structured_content={"a": 1})) == '{"a": 1}'
     huge = CallToolResult(content=[TextContent(type="text", text="x" * 300_000)])
     assert result_text(huge).endswith("[cut here: 100000 more characters]")
+
+
+async def test_a_source_that_is_indexed_anew_or_taken_out_loses_the_connection_that_it_had() -> None:
+    """A gateway that runs for weeks must not go on with the command, or the server, of the day before."""
+    before = asyncio.all_tasks()
+    shop = Shop()
+    sources = {"shop": "mcp:old-server"}
+    definition = tool("refund", ToolExecutor(kind="mcp", config={"source": "shop", "tool": "refund_order"}))
+    async with registry_of(shop, sources) as registry:
+        first = registry.callback_for(definition, "refund")
+        for _ in range(2):
+            assert await run(registry, definition, order_id="A-1") == ("done", False)
+        sources["shop"] = "mcp:new-server"
+        assert await run(registry, definition, order_id="A-2") == ("done", False)
+        assert shop.opened == ["mcp:old-server", "mcp:new-server"]
+        del sources["shop"]
+        assert not registry.callback_for(definition, "refund").metadata.runs_here
+        assert first.metadata.runs_here
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_list_of_sources_that_gets_damaged_keeps_the_connections_there_are(tmp_path: Path) -> None:
+    shop = Shop()
+    registry = ToolRegistry(memory_index(), sources=partial(remembered_sources, tmp_path), connect=shop.connector)
+    definition = tool("refund", ToolExecutor(kind="mcp", config={"source": "shop", "tool": "refund_order"}))
+    (tmp_path / SOURCES_FILE).write_text('{"sources": {"shop": "mcp:shop-server"}}')
+    assert await run(registry, definition, order_id="A-1") == ("done", False)
+    (tmp_path / SOURCES_FILE).write_text('{"sources": ')
+    assert await run(registry, definition, order_id="A-2") == ("done", False)
+    assert shop.opened == ["mcp:shop-server"]
+    await registry.aclose()
