@@ -10,8 +10,9 @@ from typing import Any, Final, cast
 import anyio
 import httpx
 
-from gateway.chat.exchange import ChatResponse, ModelEvent, RoundFinished, TextDelta
+from gateway.chat.exchange import ChatResponse, ModelEvent, ReasoningDelta, RoundFinished, TextDelta
 from gateway.chat.json_text import decode_json, encode_json
+from gateway.chat.messages import text_of
 from gateway.chat.prompt import Prompt
 from gateway.errors import ModelError, ModelHTTPError, ModelUnavailableError
 from gateway.models.endpoint import ModelEndpoint, sendable
@@ -70,8 +71,10 @@ class OpenAICompatibleChatModel:
             if response.headers.get("content-type", "").startswith("application/json"):
                 # Servers that do not stream answer all at once.
                 whole = response_from_wire(_json(await response.aread()))
-                if isinstance(whole.message.content, str) and whole.message.content:
-                    yield TextDelta(text=whole.message.content)
+                if whole.message.reasoning:
+                    yield ReasoningDelta(text=whole.message.reasoning)
+                if text := text_of(whole.message.content):
+                    yield TextDelta(text=text)
                 yield RoundFinished(response=whole)
                 return
             assembler = ChunkAssembler()

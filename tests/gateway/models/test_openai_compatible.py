@@ -349,3 +349,17 @@ async def test_a_page_in_place_of_a_stream_is_told_as_that(headers: dict[str, st
         async for _ in model(answer).stream(PROMPT):
             pass
     assert not isinstance(caught.value, TruncatedStreamError)
+
+
+async def test_a_server_that_does_not_stream_has_its_thoughts_and_parts_shown_too() -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        message = {
+            "content": [{"type": "text", "text": "all "}, {"type": "text", "text": "at once"}],
+            "reasoning": "hm",
+        }
+        return httpx.Response(200, json={"choices": [{"message": message, "finish_reason": "stop"}]})
+
+    thought, text, _ = [event async for event in model(answer).stream(PROMPT)]
+    assert thought == ReasoningDelta(text="hm")
+    assert isinstance(text, TextDelta)
+    assert "".join(text.text.split()) == "allatonce"
