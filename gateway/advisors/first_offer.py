@@ -97,14 +97,13 @@ async def rediscover(
     search_tool: ToolSearchTool,
     offer: FirstOffer,
     *,
-    insisted: str | None,
+    owed: Sequence[str],
     earlier: Sequence[Turn],
 ) -> None:
     """Show again, in the order of the conversation, what it has found before and what it is owed at once.
 
-    A tool that is no longer in the caller's scope is left out.
+    `owed`: what the request itself speaks of. A tool that is no longer in the caller's scope is left out.
     """
-    owed = [] if insisted is None else [insisted]  # it must be visible from the start
     names = [*owed, *(name for turn in earlier for name in (*turn.tools, *names_in(turn.messages)))]
     names += names_in(run.messages)
     names += [name for noted in run.notes.preloaded.values() for name in noted]

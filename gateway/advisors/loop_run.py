@@ -129,10 +129,15 @@ class ToolLoopRun:
     @property
     def insisted_tool(self) -> str | None:
         """The name of the very tool that the caller wants to be called, if it does."""
-        choice = self.tool_choice
-        function = cast("Mapping[str, Any]", choice).get("function") if isinstance(choice, Mapping) else None
-        name = cast("Mapping[str, Any]", function).get("name") if isinstance(function, Mapping) else None
-        return name if isinstance(name, str) else None
+        return _function_name(self.tool_choice)
+
+    @property
+    def chosen_tools(self) -> tuple[str, ...]:
+        """The names that the caller's choice speaks of: the one it insists on, or those it allows."""
+        tools = _inside(_inside(self.tool_choice, "allowed_tools"), "tools")
+        allowed = cast("list[object]", tools) if isinstance(tools, list) else []
+        names = [_function_name(one) for one in (self.tool_choice, *allowed)]
+        return tuple(name for name in names if name is not None)
 
     def insists_on(self, name: str) -> bool:
         """Whether the caller wants this very tool to be called."""
@@ -141,9 +146,10 @@ class ToolLoopRun:
     def choice_is_met(self) -> None:
         """A tool that the caller insisted on has run: from now on the model may answer."""
         choice = self.tool_choice
-        if isinstance(choice, Mapping) and "allowed_tools" in choice:
-            allowed = cast("Mapping[str, Any]", choice["allowed_tools"])
-            self.tool_choice = {**cast("Mapping[str, Any]", choice), "allowed_tools": {**allowed, "mode": "auto"}}
+        allowed = _inside(choice, "allowed_tools")
+        if isinstance(allowed, Mapping):
+            still = {**cast("Mapping[str, Any]", allowed), "mode": "auto"}
+            self.tool_choice = {**cast("Mapping[str, Any]", choice), "allowed_tools": still}
         elif choice not in (None, "auto", "none"):
             self.tool_choice = "auto"
 
@@ -170,3 +176,14 @@ class ToolLoopRun:
                 RETURNED_TOOLS: self.returned_tools,
             },
         )
+
+
+def _inside(value: object, name: str) -> object:
+    """A field of an object that a client sent; None where it is none, or lacks the field."""
+    return cast("Mapping[str, object]", value).get(name) if isinstance(value, Mapping) else None
+
+
+def _function_name(choice: object) -> str | None:
+    """The name in `{"type": "function", "function": {"name": ...}}`."""
+    name = _inside(_inside(choice, "function"), "name")
+    return name if isinstance(name, str) else None

@@ -115,7 +115,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             self._index,
             self._search_tool,
             offer,
-            insisted=run.insisted_tool,
+            owed=run.chosen_tools,
             earlier=request.context.get(EARLIER_TURNS, ()),
         )
         if key:

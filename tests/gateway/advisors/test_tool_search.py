@@ -310,6 +310,35 @@ async def test_a_tool_that_the_request_insists_on_is_visible_from_the_start() ->
     assert model.prompts[1].options.tool_choice == "auto"
 
 
+async def test_tools_that_the_request_allows_are_visible_from_the_start() -> None:
+    """A provider refuses a choice among tools that it was not given."""
+    allowed = [{"type": "function", "function": {"name": name}} for name in ("get_weather", "no_such_tool")]
+    choice = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": allowed}}
+    model = ScriptedChatModel(wish("get_weather", city="Jeju"), "sunny")
+    prompt = Prompt(messages=(UserMessage(content="go"),), options=ChatOptions(tool_choice=choice))
+    await run(model, prompt, runner=Runner())
+    assert names(model.prompts[0]) == ["search_tools", "get_weather"]
+    assert [one.options.tool_choice["allowed_tools"]["mode"] for one in model.prompts] == ["required", "auto"]
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"type": "allowed_tools", "allowed_tools": "get_weather"},
+        {"type": "allowed_tools", "allowed_tools": {"tools": [7, {"function": 7}, {"function": {"name": 7}}]}},
+        {"type": "function", "function": [{"name": "get_weather"}]},
+        ["get_weather"],
+        7,
+    ],
+)
+async def test_a_choice_of_no_known_shape_is_the_models_to_judge(choice: Any) -> None:
+    model = ScriptedChatModel(search("weather"), wish("get_weather", city="Jeju"), "sunny")
+    prompt = Prompt(messages=(UserMessage(content="go"),), options=ChatOptions(tool_choice=choice))
+    response = await run(model, prompt, runner=Runner(), max_results=4)
+    assert response.text == "sunny"
+    assert model.prompts[0].options.tool_choice == choice
+
+
 async def test_a_search_alone_does_not_meet_a_required_choice() -> None:
     model = ScriptedChatModel(search("weather"), wish("get_weather", city="Jeju"), "sunny")
     prompt = Prompt(messages=(UserMessage(content="go"),), options=ChatOptions(tool_choice="required"))
