@@ -36,7 +36,7 @@ def bench_quality(
     ] = None,
 ) -> None:
     """Measure how well search finds the right tools on test sets."""
-    from gateway.cli.benchmarks import measure_quality
+    from gateway.cli.quality_benchmark import measure_quality
 
     raise typer.Exit(measure_quality(data, split, encoder=encoder, peers=peers, json_file=json_file))
 

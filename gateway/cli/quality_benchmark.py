@@ -1,4 +1,4 @@
-"""`toolscout bench`: the engines of `gateway.bench`, with a progress bar and a report."""
+"""`toolscout bench quality`: runs the benchmark with a progress bar for each set, and writes its outputs."""
 
 import json
 import sys
