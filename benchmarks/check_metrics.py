@@ -64,6 +64,7 @@ def _trec_values(
 
 
 def main() -> int:
+    """Compare, print and keep; 1 where the two disagree, 2 where the package is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of test sets")
     parser.add_argument("--json", type=Path, help="write all values to this file")

@@ -24,11 +24,15 @@ class Advisor(Protocol):
 
 @runtime_checkable
 class CallAdvisor(Advisor, Protocol):
+    """An advisor around calls that are answered whole."""
+
     async def advise_call(self, request: ChatClientRequest, chain: "CallAdvisorChain") -> ChatClientResponse: ...
 
 
 @runtime_checkable
 class StreamAdvisor(Advisor, Protocol):
+    """An advisor around calls whose answer comes in pieces."""
+
     def advise_stream(self, request: ChatClientRequest, chain: "CallAdvisorChain") -> AsyncIterator[RunEvent]:
         """Events, the last of them RunFinished."""
         ...

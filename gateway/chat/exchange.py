@@ -99,11 +99,15 @@ class ChatClientResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta:
+    """A piece of what the model says, in order."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningDelta:
+    """A piece of what the model thinks, where its provider tells."""
+
     text: str
 
 
@@ -116,11 +120,15 @@ class RoundFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallStarted:
+    """A tool of ours is about to run."""
+
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallFinished:
+    """What came of a call, well or not."""
+
     call: ToolCall
     response: ToolResponse
 

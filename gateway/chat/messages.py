@@ -21,6 +21,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemMessage:
+    """What the application tells the model, before or beside what the user says."""
+
     content: Content
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Unknown wire fields (`name`, `cache_control`), passed on untouched; `role` of developer messages."""
@@ -28,12 +30,16 @@ class SystemMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage:
+    """What the user says."""
+
     content: Content
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantMessage:
+    """What the model says, the tools that it wants to run, or both."""
+
     content: Content = ""
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""

@@ -41,6 +41,8 @@ class Tokenizer(Protocol):
 
 
 class Example(NamedTuple):
+    """A request and a text that answers it, as token ids."""
+
     query: Sequence[int]
     text: Sequence[int]
     label: int

@@ -18,6 +18,8 @@ _CLIPS: Final = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 
 
 class PackedTable(NamedTuple):
+    """A table in four bits a value, and what that cost."""
+
     rows: PackedRows
     scales: RowScales
     error: float
