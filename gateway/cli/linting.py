@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from gateway.cli.exits import Exit
+from gateway.cli.indexing import progress_bar
 from gateway.cli.output import console, short, table, write_error, write_json, write_line
 from indexer import LintFinding, RejectedTool, SourceError, ToolDefinition, lint_tools
 from indexer.errors import sentences
@@ -46,12 +47,14 @@ class _Reading:
 
     def __iter__(self) -> Iterator[ToolDefinition | RejectedTool]:
         for source in self._sources:
-            try:
-                for entry in source.entries():
-                    self.count += 1
-                    yield entry
-            except SourceError as error:
-                self.errors.append(error)
+            with progress_bar(source.name, source.total) as advance:
+                try:
+                    for done, entry in enumerate(source.entries(), 1):
+                        self.count += 1
+                        yield entry
+                        advance(done)
+                except SourceError as error:
+                    self.errors.append(error)
 
 
 def _show(findings: Sequence[LintFinding], tools: int) -> None:
@@ -67,4 +70,9 @@ def _show(findings: Sequence[LintFinding], tools: int) -> None:
     if len(findings) > _SHOWN:
         write_line(f"... and {len(findings) - _SHOWN} more; --json lists them all")
     levels = Counter(finding.level for finding in findings)
-    write_line(f"{tools} tools: {levels['error']} errors, {levels['warning']} warnings")
+    counts = ", ".join(_counted(levels[level], level) for level in ("error", "warning"))
+    write_line(f"{_counted(tools, 'tool')}: {counts}")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -21,7 +21,8 @@ def written(folder: Path, *tools: dict[str, Any]) -> str:
 def test_clear_tools_pass(run: Run, tmp_path: Path, home: Path) -> None:
     linted = run("lint", written(tmp_path, CLEAR))
     assert linted.code == 0
-    assert linted.out == "1 tools: 0 errors, 0 warnings\n"
+    assert linted.out == "1 tool: 0 errors, 0 warnings\n"
+    assert "tools.json" in linted.err and "1/1" in linted.err  # how far it is
     assert not home.exists()
 
 
