@@ -79,6 +79,11 @@ class GatewaySettings:
     trace: bool = False
     """TOOLSCOUT_TRACE: write every tool call, result and thought to standard error, for a developer to read."""
 
+    @property
+    def upstream_shown(self) -> str | None:
+        """The upstream's URL as anyone may see it."""
+        return None if self.upstream_url is None else shown_url(self.upstream_url)
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> "GatewaySettings":
         """Read the settings from environment variables (this process's own by default).
@@ -115,6 +120,13 @@ class GatewaySettings:
             ),
             trace=bool(_whole_number(env, "TOOLSCOUT_TRACE", 0, low=0, high=1)),
         )
+
+
+def shown_url(url: str) -> str:
+    """A URL without the user, password and query that it may hold."""
+    base = url.partition("?")[0].rstrip("/")
+    scheme, mark, rest = base.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}"
 
 
 def _key(env: Mapping[str, str], name: str) -> str | None:

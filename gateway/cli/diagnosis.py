@@ -65,7 +65,7 @@ def _findings(settings: IndexerSettings, gateway: GatewaySettings) -> Iterator[F
         there = find_spec(module) is not None
         detail = "installed" if there else f"not installed; `pip install 'toolscout[{extra}]'` adds it"
         yield Finding(what=f"extra {extra}", ok=True, detail=detail)
-    upstream = gateway.upstream_url or "none: a scripted model answers; set TOOLSCOUT_UPSTREAM_URL for a real one"
+    upstream = gateway.upstream_shown or "none: a scripted model answers; set TOOLSCOUT_UPSTREAM_URL for a real one"
     yield Finding(what="model upstream", ok=True, detail=upstream)
 
 

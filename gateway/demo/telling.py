@@ -29,7 +29,7 @@ def model_line(gateway: GatewaySettings) -> str:
             "counts are real; what tools return is simulated and marked so."
         )
     name = gateway.upstream_model or "its default model"
-    return f"The model is real: {name} at {gateway.upstream_url}. What tools return is simulated and marked so."
+    return f"The model is real: {name} at {gateway.upstream_shown}. What tools return is simulated and marked so."
 
 
 def layout_line(counter: TokenCounter, catalog: CatalogTokens) -> str:
@@ -135,7 +135,7 @@ def document(
 ) -> str:
     """The whole demo as JSON."""
     record = {
-        "model": gateway.upstream_model or gateway.upstream_url or "scripted",
+        "model": gateway.upstream_model or gateway.upstream_shown or "scripted",
         "scripted": gateway.upstream_url is None,
         "counted": counter.note,
         "catalog": {"tools": catalog.tools, "prompt_tokens": catalog.total},

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from gateway.settings import shown_url
+
 _HIDDEN: Final = "[hidden]"
 _SHORTEST_SECRET: Final = 8
 """Characters of a key that nothing else is likely to hold; shorter ones are placeholders."""
@@ -23,9 +25,7 @@ class ModelEndpoint:
 
     def named(self, path: str) -> str:
         """An address as logs and errors may show it: without the user, password and query of the URL."""
-        base = self.url.partition("?")[0].rstrip("/")
-        scheme, mark, rest = base.partition("://")
-        return f"{scheme}{mark}{rest.rpartition('@')[2]}{path}"
+        return shown_url(self.url) + path
 
     @property
     def headers(self) -> dict[str, str]:

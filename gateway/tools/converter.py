@@ -46,7 +46,18 @@ class JsonResultConverter:
         # Knows dataclasses, pydantic models, dates and the like; imported late, for start-up does not need it.
         from pydantic_core import to_json
 
-        return to_json(result, fallback=str).decode()
+        try:
+            return to_json(result, fallback=str).decode()
+        except ValueError:  # half a character, bytes that are no text, a list that holds itself
+            return _described(result)
+
+
+def _described(result: object) -> str:
+    """A result that JSON cannot hold, as Python writes it: the tool has run, and must not be said to have failed."""
+    try:
+        return repr(result)
+    except Exception:  # noqa: BLE001  the object's own code, which may fail in any way
+        return f"Done, with a result that cannot be shown: {type(result).__name__}"
 
 
 class CsvResultConverter:
@@ -56,7 +67,7 @@ class CsvResultConverter:
         text = JsonResultConverter().convert(result, returns_nothing=returns_nothing)
         if isinstance(result, str) or not isinstance(text, str):
             return text
-        rows = _rows(json.loads(text)) if result is not None else None
+        rows = _rows(_parsed(text)) if result is not None else None
         if not rows:
             return text
         columns = list(dict.fromkeys(name for row in rows for name in row))
@@ -90,6 +101,14 @@ def image_part(image: Image) -> Mapping[str, Any]:
     """A content part in OpenAI's shape, the picture within it."""
     encoded = base64.b64encode(image.data).decode()
     return {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{encoded}"}}
+
+
+def _parsed(text: str) -> object:
+    """The value of a JSON text; None for one that is a description instead."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _rows(value: object) -> list[dict[str, object]] | None:

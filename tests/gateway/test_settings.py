@@ -118,3 +118,8 @@ def test_an_upstream_may_have_a_query_and_a_slash_at_its_end() -> None:
     assert read("https://host/v1/\n") == "https://host/v1"
     assert read("https://host/v1?api-version=1") == "https://host/v1?api-version=1"
     assert read("") is None
+
+
+def test_what_is_shown_of_an_upstream_holds_no_password() -> None:
+    assert GatewaySettings(upstream_url="https://me:secret@host:8/v1?sig=secret").upstream_shown == "https://host:8/v1"
+    assert GatewaySettings().upstream_shown is None

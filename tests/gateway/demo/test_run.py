@@ -139,7 +139,8 @@ async def test_a_request_that_fails_is_told_and_the_next_one_runs(tmp_path: Path
 
 def test_the_demo_says_whether_its_model_is_real_and_how_tools_are_laid_out() -> None:
     assert "scripted" in model_line(GatewaySettings())
-    assert "real" in model_line(GatewaySettings(upstream_url="http://model/v1", upstream_model="m"))
+    told = model_line(GatewaySettings(upstream_url="http://me:secret@model/v1", upstream_model="m"))
+    assert "real" in told and "secret" not in told
     small, large = (layout_line(TokenCounter(), CatalogTokens(tools=9, total=total)) for total in (10, 2_000_000))
     assert "TypeScript" in small
     assert "context" not in small

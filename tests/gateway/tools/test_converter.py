@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from gateway.tools.context import ToolContext
-from gateway.tools.converter import CsvResultConverter, EmailMaskingConverter, Image, JsonResultConverter, masked
+from gateway.tools.converter import (
+    CsvResultConverter,
+    EmailMaskingConverter,
+    Image,
+    JsonResultConverter,
+    ToolCallResultConverter,
+    masked,
+)
 from gateway.tools.function import tool
 
 
@@ -83,3 +90,31 @@ def test_a_long_text_without_an_address_is_read_once() -> None:
     started = time.process_time()
     assert masked("a" * 300_000) == "a" * 300_000
     assert time.process_time() - started < 2  # trying each place of it took ten minutes
+
+
+class Unshowable:
+    def __repr__(self) -> str:
+        raise LookupError("no")
+
+
+def itself() -> list[object]:
+    circle: list[object] = []
+    circle.append(circle)
+    return circle
+
+
+@pytest.mark.parametrize("converter", [JsonResultConverter(), CsvResultConverter()])
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ({"a": "\ud83d"}, "{'a': '\\ud83d'}"),
+        ([{"a": b"\xff"}], "[{'a': b'\\xff'}]"),
+        (itself(), "[[...]]"),
+        (Unshowable(), "Done, with a result that cannot be shown: Unshowable"),
+    ],
+)
+def test_a_result_that_json_cannot_hold_is_no_failure_of_its_tool(
+    converter: ToolCallResultConverter, result: object, text: str
+) -> None:
+    """The tool has had its effect by then: told that it failed, a model would have it done again."""
+    assert converter.convert(result, returns_nothing=False) == text
