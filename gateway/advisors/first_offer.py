@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from gateway.advisors.conversation_notes import digest_of
 from gateway.advisors.search_run import ToolSearchRun, catalog_name, names_in
@@ -12,11 +12,15 @@ from gateway.chat.messages import Message, UserMessage, text_of
 from gateway.chat.prompt import ToolSpec
 from gateway.threads import run_in_thread
 from gateway.tools.search_tool import SearchQuery, SearchRecord, ToolSearchTool
-from indexer import StoredTool, ToolIndex, model_alias
+from indexer import StoredTool, ToolDefinition, ToolIndex, model_alias
+from indexer.definition import TrustTier
 
 ToolCounter: TypeAlias = Callable[[Sequence[ToolSpec]], int]
 """Counts the tokens that tools take in a prompt."""
 
+MAX_PINS_SHOWN: Final = 32
+"""With them, and all that one conversation may find, a prompt stays about within the 128 tools that OpenAI takes."""
+_TIERS: Final = get_args(TrustTier)
 _MAX_COUNTED: Final = 256
 _MAX_PASSTHROUGH_TOOLS: Final = 128
 """OpenAI refuses longer lists ("Invalid 'tools': array too long"), and nobody else wants them."""
@@ -61,6 +65,18 @@ class CountedCatalogs:
                 self._tokens.clear()
             self._tokens[key] = known
         return known
+
+
+def pins_shown(pinned: Sequence[ToolDefinition]) -> Sequence[ToolDefinition]:
+    """The pinned tools that a request shows, in the catalog's order; of too many, those of the highest trust.
+
+    Anyone who may register may pin: without a bound, one publisher could fill every prompt of everyone, or the tool
+    list that a provider takes. The others are found by search like any tool.
+    """
+    if len(pinned) <= MAX_PINS_SHOWN:
+        return pinned
+    kept = {one.key for one in sorted(pinned, key=lambda one: _TIERS.index(one.trust))[:MAX_PINS_SHOWN]}
+    return [one for one in pinned if one.key in kept]
 
 
 async def small_catalog(run: ToolSearchRun, index: ToolIndex, offer: FirstOffer, counted: CountedCatalogs) -> bool:

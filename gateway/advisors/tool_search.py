@@ -1,5 +1,6 @@
 """The tool loop over a catalog: the model sees one small search tool, and whatever it has found with it."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, cast
@@ -8,7 +9,15 @@ from typing_extensions import override
 
 from gateway.advisors.chain import HIGHEST_PRECEDENCE
 from gateway.advisors.conversation_notes import ConversationNotebook, key_now, keys_later
-from gateway.advisors.first_offer import CountedCatalogs, FirstOffer, namespaces_to_name, rediscover, small_catalog
+from gateway.advisors.first_offer import (
+    MAX_PINS_SHOWN,
+    CountedCatalogs,
+    FirstOffer,
+    namespaces_to_name,
+    pins_shown,
+    rediscover,
+    small_catalog,
+)
 from gateway.advisors.loop_limits import DEFAULT_MAX_ROUNDS, LoopLimits
 from gateway.advisors.loop_run import DISCOVERED, EARLIER_TURNS, ToolLoopRun
 from gateway.advisors.search_run import SEARCHES, BoundSearchTool, ToolSearchRun
@@ -25,6 +34,8 @@ from gateway.tools.options import tool_options
 from gateway.tools.resolver import ToolCallbackFactory, ToolCallbackResolver
 from gateway.tools.search_tool import SEARCH_TOOL_NAME, ToolSearchTool, search_tool_spec
 from indexer import ToolIndex, model_alias
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_MAX_DISCOVERED: Final = 100
 """Ten turns of five finds each, twice over, and OpenAI takes 128 tools in all. With 40, the later turns of every
@@ -83,6 +94,7 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         self._first_offer = first_offer or FirstOffer()
         self._notebook = notebook or ConversationNotebook()
         self._counted = CountedCatalogs()
+        self._told_of_pins = False
 
     @override
     async def initialize_loop(self, request: ChatClientRequest) -> ToolLoopRun:
@@ -99,7 +111,9 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             tells_user_text=self._search_context,
         )
         await self.offer_tools(run)
-        for definition in await self._index.pinned(run.scope):
+        pinned = await self._index.pinned(run.scope)
+        self._tell_of_too_many(len(pinned))
+        for definition in pins_shown(pinned):
             name = run.visible_name(model_alias(definition.key))
             if name is not None:
                 run.discover(name, definition, pinned=True)
@@ -121,6 +135,16 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
         if key:
             self._notebook.keep([key], run.notes)
         return run
+
+    def _tell_of_too_many(self, pinned: int) -> None:
+        """Once: the operator cannot see in any answer that a tool is not shown."""
+        if pinned > MAX_PINS_SHOWN and not self._told_of_pins:
+            self._told_of_pins = True
+            logger.warning(
+                "%d tools are pinned, and a request shows %d: unpin those that not every conversation needs",
+                pinned,
+                MAX_PINS_SHOWN,
+            )
 
     @override
     async def next_instructions(

@@ -450,3 +450,24 @@ async def test_a_name_from_the_history_that_is_a_clients_tool_is_not_looked_up()
     model = ScriptedChatModel("done")
     await run(model, Prompt(messages=conversation, tools=(theirs,)))
     assert names(model.prompts[0]) == ["refund_order", "search_tools"]
+
+
+async def test_of_too_many_pinned_tools_the_most_trusted_are_shown_and_the_rest_is_found(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Anyone who may register may pin, and a provider refuses a prompt of too many tools."""
+    many = [
+        ToolDefinition(name=f"crowd_{number:03}", description=f"Crowd thing {number}.", pinned=True)
+        for number in range(150)
+    ]
+    ours = [replace(REFUND, pinned=True, trust="verified"), replace(MAIL, pinned=True, trust="trusted")]
+    model = ScriptedChatModel(search("select:crowd_149"), "done", "done")
+    index = await catalog([*many, *ours])
+    client = ChatClient(model, advisors=[ToolSearchToolCallingAdvisor(index)])
+    await client.call("go")
+    await client.call("go")
+    shown = names(model.prompts[0])
+    assert shown == [*(f"crowd_{number:03}" for number in range(30)), "refund_order", "send_email", "search_tools"]
+    assert names(model.prompts[1]) == [*shown, "crowd_149"]
+    told = [record.getMessage() for record in caplog.records if "pinned" in record.getMessage()]
+    assert told == ["152 tools are pinned, and a request shows 32: unpin those that not every conversation needs"]
