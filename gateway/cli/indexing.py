@@ -4,12 +4,12 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gateway.api.records import report_record
 from gateway.cli.catalog import Catalog, open_catalog
 from gateway.cli.exits import Exit
-from gateway.cli.output import show_report, write_error, write_json
+from gateway.cli.output import progress_bars, show_report, write_error, write_json
 from gateway.demo.catalog import DEMO_SOURCES, note_indexed
 from gateway.registry.remembered_sources import python_place, remember_source, server_place
 from indexer import IndexerSettings, RegistrationReport, SourceError, merge_reports
@@ -77,18 +77,10 @@ def register_sources(catalog: Catalog, sources: Sequence[Source], settings: Inde
 
 @contextmanager
 def progress_bar(name: str, total: int | None) -> Generator[Callable[[int], None]]:
-    """A bar on stderr, so that stdout stays clean; what it yields is told how many are done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    """A bar on stderr; what it yields is told how many are done."""
     from rich.text import Text
 
-    columns: list[Any] = [
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    ]
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with progress_bars() as progress:
         task = progress.add_task(Text(name).plain, total=total)
         yield lambda done: progress.update(task, completed=done)
         if total is None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gateway.cli.exits import Exit
-from gateway.cli.output import write_error, write_json, write_line
+from gateway.cli.output import progress_bars, write_error, write_json, write_line
 from indexer import IndexerSettings
 
 if TYPE_CHECKING:
@@ -48,11 +48,7 @@ def _show(report: "MoveReport") -> None:
 @contextmanager
 def _progress_bar(name: str) -> "Generator[Progress]":
     """A bar on stderr whose length may change."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with progress_bars() as bar:
         task = bar.add_task(name, total=None)
 
         def progress(done: int, total: int) -> None:

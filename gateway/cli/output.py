@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
     from rich.table import Table
     from rich.text import Text
 
@@ -41,6 +42,15 @@ def console() -> "Console":
     from rich.console import Console
 
     return Console(highlight=False)
+
+
+def progress_bars(*, redirect_stdout: bool = True) -> "Progress":
+    """Bars on stderr, so that stdout stays clean; what they are named is never read as markup."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), redirect_stdout=redirect_stdout)
 
 
 def short(text: object, limit: int = _SHORT) -> "Text":

@@ -20,7 +20,7 @@ from gateway.bench.speed.minilm import open_minilm
 from gateway.bench.speed.report import Section, render_markdown, sections
 from gateway.bench.speed.run import row_keys, run_speed
 from gateway.cli.exits import Exit
-from gateway.cli.output import console, table, write_error, write_json
+from gateway.cli.output import console, progress_bars, table, write_error, write_json
 from gateway.cli.output_files import require_writable
 from gateway.demo.catalog import require_packages
 from gateway.errors import ConfigurationError
@@ -129,12 +129,9 @@ def _baseline(file: Path | None) -> Mapping[str, Any] | None:
 @contextmanager
 def _progress() -> Generator[Progress]:
     """One bar a stage on stderr, or where nobody watches a line when it is done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bars(*columns, console=Console(stderr=True), redirect_stdout=False) as bars:
+    with progress_bars(redirect_stdout=False) as bars:
         tasks: dict[str, TaskID] = {}
 
         def advance(stage: str, done: int, total: int) -> None:

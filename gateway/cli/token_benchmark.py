@@ -25,7 +25,7 @@ from gateway.bench.tokens.prices import PRICES, ModelPrice, load_prices
 from gateway.bench.tokens.report import BenchmarkSettings, Record, run_benchmark
 from gateway.bench.tokens.sweep import SIZES, SweepSettings
 from gateway.cli.exits import Exit
-from gateway.cli.output import write_error
+from gateway.cli.output import progress_bars, write_error
 from gateway.cli.output_files import require_writable
 from gateway.demo.catalog import require_packages
 from gateway.errors import ConfigurationError
@@ -223,12 +223,9 @@ def _prices(options: TokenBenchmarkOptions) -> tuple[ModelPrice, ...]:
 @contextmanager
 def _progress() -> Generator[Progress]:
     """A bar for each stage, on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bars(*columns, console=Console(stderr=True)) as bars:
+    with progress_bars() as bars:
         tasks: dict[str, TaskID] = {}
 
         def advance(stage: str, done: int, total: int) -> None:
