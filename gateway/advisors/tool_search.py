@@ -110,6 +110,10 @@ class ToolSearchToolCallingAdvisor(ToolCallingAdvisor):
             max_discovered=self._max_discovered,
             tells_user_text=self._search_context,
         )
+        if request.prompt.options.extra.get("functions"):
+            return (
+                run  # providers refuse their retired `functions` beside tools: such a client goes on without a catalog
+            )
         await self.offer_tools(run)
         pinned = await self._index.pinned(run.scope)
         self._tell_of_too_many(len(pinned))

@@ -344,3 +344,20 @@ async def test_a_stream_that_cannot_go_on_after_tools_says_so_in_its_status(stag
     with pytest.raises(openai.APIStatusError) as caught:
         await stage.client.chat.completions.create(model="m", messages=QUESTION)
     assert caught.value.response.headers["x-should-retry"] == "false"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_client_of_the_retired_functions_goes_on_without_a_catalog(stage: Stage, stream: bool) -> None:
+    """Providers refuse `functions` and `tools` in one request."""
+    functions: Any = [{"name": "ask_user", "parameters": {"type": "object", "properties": {}}}]
+    stage.script.enqueue("Hello.")
+    answer: Any = await stage.client.chat.completions.create(
+        model="m", messages=QUESTION, functions=functions, function_call="auto", stream=stream
+    )
+    if stream:
+        assert text_of(await chunks_of(answer)) == "Hello."
+    else:
+        assert answer.choices[0].message.content == "Hello."
+    [received] = stage.upstream.received
+    assert "tools" not in received.body
+    assert (received.body["functions"], received.body["function_call"]) == (functions, "auto")
