@@ -1,10 +1,12 @@
 """`VectorToolIndex`: the catalog over a store and a numpy replica; the only crossing from async to blocking calls."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar, final
+from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.to_thread
@@ -63,7 +65,11 @@ class VectorToolIndex:
         self._poller = Poller(self._follow, tick or every(poll_seconds))
         self._stale_after = max(_LEAST_STALE_SECONDS, _MISSED_POLLS * poll_seconds)
         queries = RememberingEmbedder(embedder)
-        self._lane = SearchLane(partial(find_together, embedder=queries), may_hold_loop=lambda: queries.is_quick)
+        self._make_lane = partial(
+            SearchLane, partial(find_together, embedder=queries), may_hold_loop=lambda: queries.is_quick
+        )
+        self._lanes: WeakKeyDictionary[asyncio.AbstractEventLoop, SearchLane] = WeakKeyDictionary()
+        """One for each event loop: searches of another thread's loop could not be woken from this one."""
         self._right_of_way = writer.right_of_way
 
     def start_following(self) -> None:
@@ -111,10 +117,15 @@ class VectorToolIndex:
     async def search(self, request: ToolSearchRequest) -> ToolSearchResponse:
         started = time.perf_counter()
         with self._right_of_way.searching():
-            response = await self._lane.search(self._writer.state, request)
+            response = await self._lane().search(self._writer.state, request)
         stale = self._stale_seconds()
         took_ms = round((time.perf_counter() - started) * 1e3, 3)
         return replace(response, took_ms=took_ms, stale=stale > 0, stale_seconds=stale)
+
+    def _lane(self) -> SearchLane:
+        loop = asyncio.get_running_loop()
+        lane = self._lanes.get(loop)
+        return self._lanes.setdefault(loop, self._make_lane()) if lane is None else lane
 
     async def get(self, key: ToolKey) -> StoredTool | None:
         state = self._writer.state

@@ -1,5 +1,7 @@
 """What the index does for those above it, over a store in memory: registering, deleting, reading."""
 
+import asyncio
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,7 +15,7 @@ from indexer.definition import ToolDefinition, ToolKey
 from indexer.embedders.hashing import HashingEmbedder
 from indexer.errors import EmbeddingError, SourceError, StoreError, StoreUnavailableError
 from indexer.opening import open_memory_index
-from indexer.search import RejectedTool, SearchScope
+from indexer.search import RejectedTool, SearchScope, ToolSearchRequest
 from indexer.vector_index import VectorToolIndex
 from tests.indexer.catalogs import (
     BROKEN,
@@ -306,3 +308,21 @@ async def test_tools_registered_one_by_one_are_found_as_those_of_one_registratio
     ]
     await one_by_one.aclose()
     await at_once.aclose()
+
+
+def test_event_loops_of_several_threads_may_search_one_index_at_once() -> None:
+    index = make_index()
+    asyncio.run(index.register([tool("send_mail", "Send a mail."), tool("read_mail", "Read a mail.")]))
+    found: list[str] = []
+
+    async def search() -> None:
+        asked = (ToolSearchRequest(queries=(f"send a mail {number}",), max_results=1) for number in range(20))
+        responses = await asyncio.gather(*map(index.search, asked))
+        found.extend(response.results[0].definition.name for response in responses)
+
+    threads = [threading.Thread(target=asyncio.run, args=(search(),), daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert found == ["send_mail"] * 80
