@@ -262,7 +262,9 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 def _owner_note() -> bytes:
     """Of this process, which asks the engine, wherever that works."""
-    return orjson.dumps({"pid": os.getpid(), "command": " ".join(sys.argv)[:200]})
+    # Arguments that are no UTF-8 come as halves of characters.
+    command = " ".join(sys.argv)[:200].encode(errors="replace").decode()
+    return orjson.dumps({"pid": os.getpid(), "command": command})
 
 
 def _owner(path: Path) -> str:

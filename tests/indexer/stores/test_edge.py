@@ -41,6 +41,15 @@ def test_a_lock_without_an_owner_note_still_explains_itself(tmp_path: Path) -> N
     store.close()
 
 
+def test_arguments_that_are_no_utf_8_stand_in_the_owner_note_as_far_as_they_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["toolscout", "search", "\udcff mail"])
+    store = EdgeToolStore(tmp_path / "edge", 16)
+    assert orjson.loads((tmp_path / "edge" / "owner.json").read_bytes())["command"] == "toolscout search ? mail"
+    store.close()
+
+
 def test_another_width_is_a_clear_error(tmp_path: Path) -> None:
     EdgeToolStore(tmp_path / "edge", 16).close()
     with pytest.raises(DimensionMismatchError, match="expected vectors of 16 dimensions, got 32"):
