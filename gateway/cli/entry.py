@@ -5,6 +5,7 @@ Every command imports its work when it runs: `toolscout search` must answer befo
 
 import atexit
 import gc
+import io
 import os
 import sys
 from typing import Annotated
@@ -41,6 +42,9 @@ def main() -> None:
     gc.set_threshold(100_000, 20, 20)
     # The interpreter's last collections walk through everything that is about to go anyway: a fifth of a search.
     atexit.register(gc.freeze)
+    for stream in (sys.stdout, sys.stderr):  # a terminal that is no UTF-8 shows what it can of a tool's texts
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     run_or_exit(app)
 
 

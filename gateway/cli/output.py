@@ -1,5 +1,6 @@
 """What the commands print: tables for people, JSON for programs."""
 
+import codecs
 import json
 import re
 import sys
@@ -23,8 +24,9 @@ def clean(text: object) -> str:
 
 
 def write_json(record: object) -> None:
-    """One JSON document on stdout."""
-    sys.stdout.write(json.dumps(record, ensure_ascii=False, indent=2) + "\n")
+    """One JSON document on stdout; in ASCII where that is no UTF-8."""
+    whole = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
+    sys.stdout.write(json.dumps(record, ensure_ascii=not whole, indent=2) + "\n")
 
 
 def write_line(message: str) -> None:

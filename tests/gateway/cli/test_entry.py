@@ -1,7 +1,10 @@
 """The command line itself: what it promises to scripts, and how light it starts."""
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +56,17 @@ def test_asking_a_running_gateway_imports_nothing_heavy() -> None:
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "[]"
+
+
+def test_a_terminal_that_is_no_utf_8_shows_what_it_can_and_programs_get_all(tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps([{"name": "주문_조회"}]), encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    command = [sys.executable, "-m", "gateway.cli", "lint", str(file)]
+    shown, as_json = (
+        subprocess.run([*command, *options], capture_output=True, check=False, env=environment)
+        for options in ([], ["--json"])
+    )
+    assert shown.returncode == as_json.returncode == 1
+    assert b"default/??_??" in shown.stdout
+    assert json.loads(as_json.stdout.decode("ascii"))["findings"][0]["tool"] == "default/주문_조회"
