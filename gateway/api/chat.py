@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from gateway.api.answers import JsonAnswer
-from gateway.api.dependencies import as_object, caller_of, json_body, services_of
+from gateway.api.dependencies import caller_of, json_body, services_of
 from gateway.api.errors import ProblemError, log_unexpected, openai_error, problem_of
 from gateway.api.event_stream import (
     DONE,
@@ -28,6 +28,7 @@ from gateway.chat.json_text import decode_json
 from gateway.chat.prompt import Prompt
 from gateway.errors import InvalidRequestError, ModelHTTPError
 from gateway.models.wire import prompt_from_wire, response_to_wire, tool_to_wire
+from gateway.models.wire_checks import object_at
 from gateway.models.wire_stream import ChunkWriter, shown_answer
 from gateway.services import Services
 from gateway.tools.context import ToolContext
@@ -56,7 +57,7 @@ async def chat_completions(request: Request) -> Response:
     Calls of your own tools, and of catalog tools that nobody here runs, are returned; for the latter the definitions
     stand in `x_toolscout.tools`. Send the results back as usual, and the loop goes on.
     """
-    body = as_object(await json_body(request))
+    body = object_at(await json_body(request), "", "the body")
     chat = _ChatRequest(body, request, services_of(request), caller_of(request))
     try:
         return await (chat.stream() if chat.streams else chat.call())

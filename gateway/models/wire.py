@@ -226,4 +226,7 @@ def _answer_object(body: object) -> Mapping[str, Any]:
 
 
 def _count(value: object) -> int:
+    """A count, which some servers write as `12.0`."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if isinstance(value, int) else 0

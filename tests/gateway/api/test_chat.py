@@ -44,3 +44,11 @@ async def test_an_upstreams_header_that_http_cannot_carry_is_left_out(stream: bo
         answer = await client.post("/v1/chat/completions", json=body)
     assert (answer.status_code, answer.content, answer.headers["retry-after"]) == (429, b"slow down", "3")
     assert "x-request-id" not in answer.headers
+
+
+@pytest.mark.parametrize("body", ["[]", "7", "null", '"hi"'])
+async def test_a_body_that_is_no_object_is_a_bad_request_as_openai_has_it(client: httpx.AsyncClient, body: str) -> None:
+    answer = await client.post("/v1/chat/completions", content=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert "the body must be an object" in answer.json()["error"]["message"]

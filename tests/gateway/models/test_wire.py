@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gateway.chat.exchange import Usage
 from gateway.chat.json_text import encode_json
 from gateway.chat.messages import AssistantMessage, SystemMessage, ToolCall, ToolResponseMessage, UserMessage
 from gateway.chat.prompt import Prompt, ToolSpec
@@ -281,3 +282,8 @@ def test_usage_of_rounds_is_summed_as_the_provider_counts() -> None:
         "cost": 0.75,
         "prompt_tokens_details": {"cached_tokens": 8, "audio_tokens": None},
     }
+
+
+def test_counts_written_with_a_point_are_counts() -> None:
+    usage = usage_from_wire({"prompt_tokens": 12.0, "completion_tokens": 3.5, "total_tokens": 15.0})
+    assert usage == Usage(prompt_tokens=12, completion_tokens=0, other_tokens=3)
