@@ -254,9 +254,12 @@ def _makeable(path: Path) -> Generator[None, None, None]:
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    """Replace a small file whole."""
+    """Replace a small file whole, also should the power fail: a store without its description counts as never made."""
     scratch = path.with_suffix(".tmp")
-    scratch.write_bytes(orjson.dumps(content))
+    with scratch.open("wb") as file:
+        file.write(orjson.dumps(content))
+        file.flush()
+        os.fsync(file.fileno())
     scratch.replace(path)
 
 
