@@ -1,7 +1,10 @@
 """The operator's list of sources that need a live connection, kept under the home so that `serve` finds them again."""
 
 import json
-from collections.abc import Mapping
+import os
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -23,9 +26,27 @@ def server_place(name: str) -> str:
 
 def remember_source(home: Path, name: str, spec: str) -> None:
     """Keep under which name a source (`mcp:npx some-server`, `mcp:https://host/mcp`, a folder) was indexed."""
-    sources = {**remembered_sources(home), name: spec}
-    # A command line may carry credentials, and writing here means running commands.
-    write_private(home / SOURCES_FILE, json.dumps({"sources": sources}, ensure_ascii=False, indent=2))
+    home.mkdir(parents=True, exist_ok=True)
+    with _alone(home):
+        sources = {**remembered_sources(home), name: spec}
+        # A command line may carry credentials, and writing here means running commands.
+        write_private(home / SOURCES_FILE, json.dumps({"sources": sources}, ensure_ascii=False, indent=2))
+
+
+@contextmanager
+def _alone(home: Path) -> Generator[None]:
+    """Holds up others that want to change the list: of two who read it before either writes, one would be forgotten."""
+    if sys.platform == "win32":  # where no folder can be locked, and two commands at a time are a person's to avoid
+        yield
+        return
+    import fcntl
+
+    folder = os.open(home, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def remembered_sources(home: Path) -> Mapping[str, str]:

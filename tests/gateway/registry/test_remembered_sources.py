@@ -1,5 +1,7 @@
 """The operator's list of sources."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,3 +26,10 @@ def test_a_file_that_is_not_such_a_list_is_named(tmp_path: Path, content: str) -
     (tmp_path / SOURCES_FILE).write_text(content)
     with pytest.raises(ConfigurationError, match=SOURCES_FILE):
         remembered_sources(tmp_path)
+
+
+def test_sources_that_are_indexed_at_the_same_time_are_all_remembered(tmp_path: Path) -> None:
+    names = [f"shop-{number}" for number in range(60)]
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(partial(remember_source, tmp_path), names, (f"mcp:{name}" for name in names)))
+    assert remembered_sources(tmp_path) == {name: f"mcp:{name}" for name in names}
