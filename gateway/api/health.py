@@ -15,6 +15,7 @@ _PROBLEM: Final = "the catalog cannot be followed; ask with the gateway's key fo
 """To those without the key: the reason may name the store's address or path."""
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="Is the process alive?")
 async def healthz(request: Request) -> JsonAnswer:
     """Answers as long as the process does; asks nothing of the catalog.
@@ -24,6 +25,7 @@ async def healthz(request: Request) -> JsonAnswer:
     return JsonAnswer({"status": "ok", "service": SERVICE_NAME, "pid": request.app.state.pid, "worker": os.getpid()})
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", summary="Can it answer searches?")
 async def readyz(services: ServicesOf, caller: CallerOf) -> JsonAnswer:
     """Answers once the catalog is open, with how far it has come.

@@ -8,9 +8,12 @@ from fastapi import APIRouter
 
 from gateway.api.answers import JsonAnswer
 from gateway.api.dependencies import ServicesOf
+from gateway.api.errors import ProblemError
+from gateway.api.schemas import path_parameters
 from gateway.errors import ModelError
 from gateway.models.base import ModelLister
 from gateway.services import Services
+from indexer.errors import cut
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +27,24 @@ async def models(services: ServicesOf) -> JsonAnswer:
     Without an upstream, the scripted model that stands in.
     """
     return JsonAnswer({"object": "list", "data": await _models(services)})
+
+
+@router.get(
+    "/v1/models/{model:path}",
+    summary="One model",
+    openapi_extra=path_parameters(model="Its id, with any slashes in it."),
+)
+async def one_model(model: str, services: ServicesOf) -> JsonAnswer:
+    """Its entry of the list."""
+    found = next((one for one in await _models(services) if one.get("id") == model), None)
+    if found is None:
+        raise ProblemError(
+            404,
+            "model-not-found",
+            f"the model {cut(model, 200)!r} does not exist here; GET /v1/models lists those that do",
+            errors=[{"field": "model"}],
+        )
+    return JsonAnswer(found)
 
 
 async def _models(services: Services) -> Sequence[Mapping[str, Any]]:

@@ -115,6 +115,9 @@ async def test_an_unexpected_failure_tells_the_log_everything_and_the_caller_not
 
 
 async def test_health_says_who_is_alive_and_ready(client: httpx.AsyncClient) -> None:
+    for path in ("/healthz", "/readyz"):  # what watches over a service often asks for the head only
+        head = await client.head(path)
+        assert (head.status_code, head.content) == (200, b"")
     health = (await client.get("/healthz")).json()
     assert (health["status"], health["service"]) == ("ok", "toolscout")
     ready = (await client.get("/readyz")).json()

@@ -5,10 +5,12 @@ from typing import Any
 
 import httpx
 import pytest
+from openai import AsyncOpenAI, NotFoundError
 
+from gateway.app import build_app
 from gateway.models.openai_compatible import OpenAICompatibleChatModel
 from gateway.settings import GatewaySettings
-from tests.gateway.serving import http_client, services_of
+from tests.gateway.serving import http_client, served, services_of
 
 UPSTREAM = "http://upstream.test/v1"
 LISTED = [{"id": "gpt-5.4", "object": "model", "created": 7, "owned_by": "openai"}, {"id": "small", "x_new": True}]
@@ -66,3 +68,24 @@ async def test_an_upstream_without_a_list_leaves_the_configured_model(answer: di
 async def test_without_an_upstream_the_scripted_model_is_listed() -> None:
     async with services_of() as services, http_client(services) as client:
         assert [one["id"] for one in (await client.get("/v1/models")).json()["data"]] == ["scripted"]
+
+
+async def test_one_model_is_read_by_its_id_as_openais_client_does() -> None:
+    names = {"id": "org/large:v1", "object": "model", "created": 3, "owned_by": "org"}
+
+    def handler(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"object": "list", "data": [names, *LISTED]})
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as http:
+        model = OpenAICompatibleChatModel(UPSTREAM, "k", client=http)
+        settings = GatewaySettings(upstream_url=UPSTREAM, upstream_key="k")
+        async with (
+            services_of(settings=settings, model=model) as services,
+            served(build_app(services), lifespan=True) as url,
+            AsyncOpenAI(base_url=f"{url}/v1", api_key="any", max_retries=0) as client,
+        ):
+            assert (await client.models.retrieve("gpt-5.4")).created == 7
+            assert (await client.models.retrieve("org/large:v1")).owned_by == "org"
+            with pytest.raises(NotFoundError, match="the model 'nothing' does not exist here") as missing:
+                await client.models.retrieve("nothing")
+    assert (missing.value.code, missing.value.param) == ("model_not_found", "model")
