@@ -7,8 +7,8 @@ from typing import Final
 from gateway.settings import shown_url
 
 _HIDDEN: Final = "[hidden]"
-_SHORTEST_SECRET: Final = 8
-"""Characters of a key that nothing else is likely to hold; shorter ones are placeholders."""
+_SHORTEST_SECRET: Final = 16
+"""Characters of a real key; shorter ones (`ollama`, `lm-studio`) are words that an error may well hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -301,7 +301,7 @@ async def test_the_endpoints_key_is_taken_out_of_what_it_answers() -> None:
         return httpx.Response(401, text=f"bad {request.headers['authorization']}")
 
     with pytest.raises(ModelHTTPError) as caught:
-        await model(answer, key="sk-0123456789").call(PROMPT)
+        await model(answer, key="sk-0123456789abcdef").call(PROMPT)
     assert caught.value.body == b"bad Bearer [hidden]"
 
 
