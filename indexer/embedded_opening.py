@@ -23,12 +23,12 @@ STORE_DIRECTORY: Final = "store"
 def open_embedded(settings: IndexerSettings, embedder: Embedder | None, *, for_long: bool) -> "VectorToolIndex":
     """The index over the catalog under the home; without an embedder, with the one that the settings name."""
     from indexer.embedders.factory import make_embedder
-    from indexer.registering import encoder_id_of
+    from indexer.registering import AT_ONCE_SECONDS, encoder_id_of
     from indexer.stores.edge import engine_apart
     from indexer.stores.encoder_note import note_encoder
     from indexer.validation import judge
     from indexer.vector_index import VectorToolIndex
-    from indexer.writing import AT_ONCE_SECONDS, CatalogWriter
+    from indexer.writing import CatalogWriter
 
     with ExitStack() as stack:
         # First of all, for it starts while this process reads the encoder.

@@ -46,10 +46,11 @@ async def open_memory_index(embedder: Embedder, store: "ToolStore | None" = None
 
 
 def _in_memory(embedder: Embedder, store: "ToolStore | None") -> "VectorToolIndex":
+    from indexer.registering import AT_ONCE_SECONDS
     from indexer.stores.memory import MemoryToolStore
     from indexer.validation import judge
     from indexer.vector_index import VectorToolIndex
-    from indexer.writing import AT_ONCE_SECONDS, CatalogWriter
+    from indexer.writing import CatalogWriter
 
     kept = store or MemoryToolStore(embedder.dimensions)
     writer = CatalogWriter(kept, embedder, judge, store_id="memory", at_once_seconds=AT_ONCE_SECONDS)

@@ -27,6 +27,10 @@ POLITE_BATCH_TOOLS: Final = 16
 """Of one write while searches come in: what it does for a whole batch, it does without a pause."""
 BATCH_BYTES: Final = 1024 * 1024
 """Of the definitions of one write, about: tools may be a megabyte each."""
+AT_ONCE_SECONDS: Final = 0.005
+"""For so long a registration may hold the thread that asks. A network or a large model on the way takes longer."""
+AT_ONCE_BYTES: Final = 32 * 1024
+"""Of a definition that may: to judge a large one can take a tenth of a second."""
 
 Judge = Callable[[ToolDefinition], InvalidToolError | None]
 Known = tuple[str, ToolStatus]

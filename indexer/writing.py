@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from indexer.definition import ToolDefinition, ToolKey
 from indexer.document import ToolDocument
@@ -14,6 +13,7 @@ from indexer.errors import EmbeddingError, StoreError, StoreUnavailableError
 from indexer.following import ChangeLog, OwnedLog
 from indexer.holdable import encoded_bytes
 from indexer.registering import (
+    AT_ONCE_BYTES,
     BATCH_TOOLS,
     POLITE_BATCH_TOOLS,
     TURN_BATCHES,
@@ -37,12 +37,6 @@ from indexer.stores.base import StoredTool, ToolStore
 from indexer.write_behind import WriteBehind
 
 _log = logging.getLogger(__name__)
-
-
-AT_ONCE_SECONDS: Final = 0.005
-"""For so long a registration may hold the thread that asks. A network or a large model on the way takes longer."""
-_AT_ONCE_BYTES: Final = 32 * 1024
-"""Of a definition that may: to judge a large one can take a tenth of a second."""
 
 
 class CatalogWriter:
@@ -158,7 +152,7 @@ class CatalogWriter:
 
         Raises: StoreError, EmbeddingError.
         """
-        is_short = self._seconds_of_one <= self._at_once_seconds and encoded_bytes(entry) <= _AT_ONCE_BYTES
+        is_short = self._seconds_of_one <= self._at_once_seconds and encoded_bytes(entry) <= AT_ONCE_BYTES
         if not is_short or not self._lock.acquire(blocking=False):
             return None
         try:
