@@ -173,13 +173,18 @@ def _told(entry: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
 
 
 def _joined(known: object, value: object, *, growing: frozenset[str] = _GROWING) -> object:
-    """Unknown fields of deltas: text and lists grow, objects do inside, anything else is replaced."""
-    if isinstance(known, str) and isinstance(value, str) and growing:
-        return known + value
-    if isinstance(known, list) and isinstance(value, list):
-        return [*cast("list[Any]", known), *cast("list[Any]", value)]
-    if isinstance(known, Mapping) and isinstance(value, Mapping):
-        inside = dict(cast("Mapping[str, Any]", known))
+    """Unknown fields of deltas: text and lists grow, objects do inside, anything else is replaced.
+
+    What is known was made here and grows in place: log probabilities come with every token.
+    """
+    if isinstance(value, str):
+        return known + value if isinstance(known, str) and growing else value
+    if isinstance(value, list):
+        entries = cast("list[Any]", known) if isinstance(known, list) else []
+        entries.extend(cast("list[Any]", value))
+        return entries
+    if isinstance(value, Mapping):
+        inside = cast("dict[str, Any]", known) if isinstance(known, dict) else {}
         for name, one in cast("Mapping[str, Any]", value).items():
             inside[name] = _joined(inside.get(name), one, growing=growing if name in growing else frozenset())
         return inside

@@ -240,3 +240,15 @@ def test_a_stream_whose_model_counts_nothing_claims_no_counts() -> None:
     response = assembled(chunk({"content": "A"}, "stop"))
     chunks = run_of(RunFinished(response=ChatClientResponse(response=response)), include_usage=True)
     assert [one["usage"] for one in chunks] == [None, None]
+
+
+def test_log_probabilities_of_a_long_answer_are_gathered_in_linear_time_and_chunks_are_left_as_they_are() -> None:
+    one = chunk({"content": "a"})
+    one["choices"][0]["logprobs"] = {"content": [{"token": "a", "logprob": -0.5}]}
+    assembler = ChunkAssembler()
+    for _ in range(50_000):
+        assembler.feed(one)
+    assembler.feed(chunk(finish="stop"))
+    gathered = assembler.finish(done=True).raw["choices"][0]["logprobs"]["content"]
+    assert len(gathered) == 50_000
+    assert one["choices"][0]["logprobs"] == {"content": [{"token": "a", "logprob": -0.5}]}
