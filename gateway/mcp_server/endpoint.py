@@ -48,6 +48,10 @@ class McpEndpoint:
             await asyncio.Event().wait()
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["method"] == "GET":
+            # A stream for what a server says unasked: this one says nothing, and each client would hold eight tasks.
+            await _refuse(send)
+            return
         app = self._served or await self._start()
         await app(scope, receive, send)
 
@@ -62,3 +66,11 @@ class McpEndpoint:
             self._keeper.result()
         assert self._served is not None
         return self._served
+
+
+async def _refuse(send: "Send") -> None:
+    """405 in JSON-RPC's shape: by the protocol's revisions that know such streams, the word that there is none."""
+    body = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Method Not Allowed: send requests by POST"}}'
+    headers = [(b"content-type", b"application/json"), (b"allow", b"POST"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 405, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

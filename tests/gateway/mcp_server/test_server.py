@@ -15,7 +15,7 @@ from gateway.remote import RemoteError
 from gateway.settings import GatewaySettings, ToolLoopSettings
 from indexer import SearchScope, StoreUnavailableError, ToolDefinition, ToolSearchRequest, ToolSearchResponse
 from indexer.forwarding import ForwardingToolIndex
-from tests.gateway.serving import memory_index, served, services_of
+from tests.gateway.serving import http_client, memory_index, served, services_of
 
 REFUND = ToolDefinition(
     name="refund_order",
@@ -187,3 +187,10 @@ async def test_a_catalog_that_is_away_is_a_result_that_the_model_can_go_on_with(
     assert isinstance(content, TextContent)
     assert content.text.startswith("The catalog cannot answer right now.")
     assert "internal" not in content.text
+
+
+async def test_nobody_is_given_a_stream_on_which_nothing_is_ever_said() -> None:
+    async with services_of(REFUND) as services, http_client(services) as client:
+        answer = await client.get("/mcp", headers={"accept": "text/event-stream"})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert answer.json()["error"]["code"] == -32600
