@@ -63,10 +63,13 @@ class LexicalIndex:
 
     @property
     def is_full(self) -> bool:
-        """Whether another tool would have many postings copied; not said of those that are not flushed yet."""
-        sizes = [len(segment.rows) for segment in self._segments]
-        due = _due([*sizes, _USUAL_POSTINGS])
-        return sum(sizes[len(sizes) + 1 - due :]) > _MANY_POSTINGS if due else False
+        """Whether another tool of the usual size would have many postings copied."""
+        sizes = [*(len(segment.rows) for segment in self._segments), _USUAL_POSTINGS]
+        copied = 0
+        while due := _due(sizes):
+            sizes[-due:] = [sum(sizes[-due:])]
+            copied += sizes[-1]
+        return copied > _MANY_POSTINGS
 
     @property
     def nbytes(self) -> int:

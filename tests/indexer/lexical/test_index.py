@@ -187,3 +187,22 @@ def test_a_snapshot_whose_arrays_do_not_fit_together_is_corrupt() -> None:
         LexicalIndex.from_arrays(arrays | {"rows": arrays["rows"] + 5})
     with pytest.raises(CorruptSnapshotError, match="do not fit together"):
         LexicalIndex.from_arrays(arrays | {"vocabulary": np.empty(0, dtype=np.uint8)})
+
+
+def test_an_index_is_full_where_one_tool_more_has_all_merged_and_not_before() -> None:
+    index = LexicalIndex()
+    # Each keeps apart from those before it; a hundred postings more have the last four merged, and then the others.
+    for postings in (32_000, 18_000, 10_400, 3_500, 1_100, 450, 150):
+        index.add([said(words) for words in (*[400] * (postings // 400), postings % 400) if words])
+        index.snapshot()
+        assert index.is_full == (postings == 150)
+
+    index.add([said(100)])
+    index.snapshot()
+
+    assert not index.is_full
+
+
+def said(words: int) -> ToolDocument:
+    """A tool of so many postings."""
+    return ToolDocument(description=" ".join(f"q{number}" for number in range(words)))
