@@ -57,6 +57,10 @@ class IndexerSettings:
     """TOOLSCOUT_STORE_PROCESS: whether what runs for long gives the embedded Qdrant a process of its own, 1 or 0. Its
     calls hold the interpreter; where they do so in the process that searches, searches wait for writes."""
 
+    def __post_init__(self) -> None:
+        """A home given as text is one all the same."""
+        object.__setattr__(self, "home", Path(self.home))
+
     @property
     def qdrant_url(self) -> str | None:
         """The server, if the catalog is on one."""
@@ -134,7 +138,7 @@ def _number(env: Mapping[str, str], name: str, default: float, *, low: float, hi
         number = int(text) if whole else float(text)
     except ValueError:
         kind = "whole number" if whole else "number"
-        raise InvalidSettingError(f"{name}={text!r} is no {kind}; set it to {low:g}..{high:g}, or unset it") from None
+        raise InvalidSettingError(f"{name}={text!r} is no {kind}; set it to {low}..{high}, or unset it") from None
     if not low <= number <= high:  # also what is not a number at all
-        raise InvalidSettingError(f"{name}={text} is out of range; set it to {low:g}..{high:g}, or unset it")
+        raise InvalidSettingError(f"{name}={text} is out of range; set it to {low}..{high}, or unset it")
     return number

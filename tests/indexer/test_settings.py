@@ -51,6 +51,11 @@ def test_every_variable_is_read() -> None:
     assert "secret" not in repr(settings)
 
 
+def test_a_home_given_as_text_is_a_path() -> None:
+    settings = IndexerSettings(home="/srv/catalog")  # pyright: ignore[reportArgumentType]
+    assert settings.snapshot_directory == Path("/srv/catalog/snapshots")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
@@ -64,7 +69,7 @@ def test_every_variable_is_read() -> None:
         ("TOOLSCOUT_POLL_INTERVAL", "0", "is out of range; set it to 0.05..3600"),
         ("TOOLSCOUT_POLL_INTERVAL", "nan", "is out of range"),
         ("TOOLSCOUT_TOMBSTONE_HOURS", "-1", "is out of range; set it to 1..8784"),
-        ("TOOLSCOUT_MEMORY_BUDGET_MB", "x", "is no whole number"),
+        ("TOOLSCOUT_MEMORY_BUDGET_MB", "x", "is no whole number; set it to 1..1073741824"),
         ("TOOLSCOUT_RECALL", "0.5", "is out of range; set it to 0.9..1"),
         ("TOOLSCOUT_RECALL", "1.01", "is out of range"),
         ("TOOLSCOUT_RECALL", "most", "is no number"),
