@@ -1,6 +1,7 @@
 """Server-sent events: bytes in, the data of each event out."""
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Final
 
@@ -23,7 +24,10 @@ async def event_data(chunks: AsyncIterator[bytes], *, max_bytes: int = MAX_EVENT
     """
     data: list[bytes] = []
     size = 0
+    begun = False
     async for line in _lines(chunks, max_bytes):
+        if not begun:  # a byte order mark, as some servers write it, belongs to no line
+            line, begun = line.removeprefix(BOM_UTF8), True
         if not line:
             if data:
                 yield b"\n".join(data).decode("utf-8", "replace")

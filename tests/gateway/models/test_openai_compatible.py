@@ -363,3 +363,11 @@ async def test_a_server_that_does_not_stream_has_its_thoughts_and_parts_shown_to
     assert thought == ReasoningDelta(text="hm")
     assert isinstance(text, TextDelta)
     assert "".join(text.text.split()) == "allatonce"
+
+
+async def test_a_byte_order_mark_costs_no_event() -> None:
+    mark = "\ufeff".encode()
+    event = b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n'
+    for body in (Body(mark + event), Body(mark[:1], mark[1:] + event[:3], event[3:])):
+        first, *_ = await events_of(body)
+        assert first == TextDelta(text="Hi")
