@@ -1,8 +1,10 @@
 """The tools of an MCP server, all pages of them, over stdio or streamable HTTP."""
 
+import logging
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
@@ -100,7 +102,7 @@ class McpSource:
         from anyio.from_thread import start_blocking_portal
 
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
-            with start_blocking_portal("asyncio") as portal:
+            with _chatter_passed_over(), start_blocking_portal("asyncio") as portal:
                 outcome = portal.call(self._attempt, stderr)
             if isinstance(outcome, list):
                 return outcome
@@ -187,6 +189,17 @@ def without_header_hints(schema: Mapping[str, Any]) -> dict[str, Any]:
         name: {k: v for k, v in as_object(value).items() if k != "x-mcp-header"} for name, value in declared.items()
     }
     return {**schema, "properties": kept}
+
+
+@contextmanager
+def _chatter_passed_over() -> Generator[None]:
+    """Many servers greet on stdout; the SDK passes such lines over, and writes a page into the log for each."""
+    log = logging.getLogger("mcp.client.stdio")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
 
 
 def _innermost(error: BaseException) -> BaseException:

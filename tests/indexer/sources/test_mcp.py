@@ -93,6 +93,13 @@ async def test_a_server_over_http_is_read_inside_a_running_loop_and_bad_tools_ar
     assert "nothing is fetched" in problem.reason
 
 
+def test_a_server_that_greets_on_stdout_is_read_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    greeting = f"echo Welcome!; exec {shlex.quote(sys.executable)} {shlex.quote(str(ODD_PROGRAM))}"
+    taken, _ = read(McpSource(f"sh -c {shlex.quote(greeting)}"))
+    assert taken[0].name == "first"
+    assert caplog.records == []
+
+
 def test_a_tool_that_breaks_the_types_of_the_protocol_does_not_stop_the_rest() -> None:
     command = f"{shlex.quote(sys.executable)} {shlex.quote(str(ODD_PROGRAM))}"
     taken, refused = read(open_source(f"mcp:{command}", SourceOptions(namespace="odd")))
