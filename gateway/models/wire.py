@@ -111,8 +111,8 @@ def _tool_from_wire(entry: object, place: str) -> ToolSpec:
 def response_from_wire(body: object) -> ChatResponse:
     """The answer in a response body. Raises: ModelError if it holds an error, or no message."""
     answer = _answer_object(body)
-    if answer.get("error"):
-        raise error_from_wire(answer["error"])
+    if (fault := error_in(answer)) is not None:
+        raise error_from_wire(fault)
     choices = answer.get("choices")
     if not isinstance(choices, list) or not choices:
         raise ModelError("the model's answer has no choices")
@@ -208,6 +208,15 @@ def usage_to_wire(usage: Usage) -> dict[str, Any]:
         "total_tokens": usage.total_tokens,
         **usage.details,
     }
+
+
+def error_in(body: Mapping[str, Any]) -> object:
+    """The error that an answer, or a chunk of one, holds or is; None if it is none."""
+    if body.get("error"):
+        return body["error"]
+    # vLLM's shape, `{"object": "error", "message": ...}`, and what some servers send as `event: error`.
+    is_error = "choices" not in body and isinstance(body.get("message"), str)
+    return body if is_error else None
 
 
 def error_from_wire(value: object) -> ModelError:

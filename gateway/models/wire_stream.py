@@ -21,6 +21,7 @@ from gateway.models.wire import (
     REASONING_FIELDS,
     call_to_wire,
     error_from_wire,
+    error_in,
     new_call_id,
     usage_from_wire,
     usage_to_wire,
@@ -63,8 +64,8 @@ class ChunkAssembler:
             raise ModelError(f"the model's stream holds a chunk that cannot be read: {str(chunk)[:200]}") from error
 
     def _take(self, chunk: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
-        if chunk.get("error"):
-            raise error_from_wire(chunk["error"])
+        if (fault := error_in(chunk)) is not None:
+            raise error_from_wire(fault)
         self._id = self._id or str(chunk.get("id") or "")
         self._model = self._model or str(chunk.get("model") or "")
         if usage := usage_from_wire(chunk.get("usage")):

@@ -252,3 +252,18 @@ def test_log_probabilities_of_a_long_answer_are_gathered_in_linear_time_and_chun
     gathered = assembler.finish(done=True).raw["choices"][0]["logprobs"]["content"]
     assert len(gathered) == 50_000
     assert one["choices"][0]["logprobs"] == {"content": [{"token": "a", "logprob": -0.5}]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "too long", "code": 400}},
+        {"object": "error", "message": "too long", "type": "BadRequestError", "code": 400},
+        {"message": "too long", "code": 400},
+    ],
+)
+def test_an_error_in_any_of_the_usual_shapes_is_told_in_its_own_words(body: dict[str, Any]) -> None:
+    for read in (assembled, response_from_wire):
+        with pytest.raises(ModelError, match="400.*too long") as caught:
+            read(body)
+        assert not isinstance(caught.value, TruncatedStreamError)
